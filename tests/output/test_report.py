@@ -424,7 +424,7 @@ def test_debate_ids_never_choose_where_files_go(tmp_path: Path) -> None:
     site = build_site(database, report_files(), tmp_path / "out" / "site", now=NOW).parent
     pages = sorted(p.name for p in (site / "runs" / "t" / "debates").iterdir())
     assert len(pages) == len(names)
-    assert all(re.fullmatch(r"[a-z0-9-]+\.html", page) for page in pages)
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]*\.html", page) for page in pages)
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["site"]
     links = {str(attrs["href"]) for _, attrs in parse(site / "runs" / "t" / "debates.html").tags if "href" in attrs}
     assert sum(link.startswith("../../runs/t/debates/") for link in links) == len(names)
@@ -673,7 +673,7 @@ PAGE = "path: p.html\ntitle: P\nsections:\n  - id: a\n    title: A\n    query: s
         ("path: p.js\ntitle: P\n", "allowed: a relative path"),
         ("path: p.html\ntitle: P\nfor_each: run\n", r"allowed: a path with \{run_tag\}"),
         ("path: p.html\ntitle: '{motion}'\n", "allowed: text with no placeholders"),
-        ("path: p.html\ntitle: P\nfor_each: judge\n", "for_each: found 'judge'; allowed: site, run, debate"),
+        ("path: p.html\ntitle: P\nfor_each: judge\n", "for_each: found 'judge'; allowed: site, run, comparison"),
         ("path: p.html\ntitle: P\nsection: []\n", r"section: found an unknown key \(did you mean 'sections'\?\)"),
         (PAGE + "    show: pie\n", "show: found 'pie'; allowed: bars"),
         (PAGE + "    show: dots\n    roles: {label: x}\n", "roles.value: found nothing; allowed: the name of a column"),

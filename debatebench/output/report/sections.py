@@ -9,14 +9,14 @@ from typing import Any
 
 from debatebench.output.report.chart_parts import LegendEntry, axes, legend_of
 from debatebench.output.report.charts import chart
-from debatebench.output.report.html import MISSING, Cell, format_values, guess_format, heading, script_json
-from debatebench.output.report.page import CHARTS, ColumnFormat, Section
+from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_values, guess_format, heading, script_json
+from debatebench.output.report.page import CHARTS, ColumnFormat, ForEach, Section
 from debatebench.output.report.reasons import missing_because, remarks
 from debatebench.shared.errors import ConfigError
 
 Row = Mapping[str, Any]
-Link = Callable[[str, Row], str | None]
-"""Where a cell of the format `run` or `debate` leads, given its row; `None` when there is no such page."""
+Link = Callable[[ForEach, Row], str | None]
+"""Where a cell that names a run, debater or debate leads, given its row; `None` when there is no such page."""
 
 _TEXT_COLUMNS = {
     "speeches": ("side", "speaker", "content"),
@@ -224,14 +224,16 @@ def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Ce
     """The cell, with a link if the format of its column has one."""
     column = section.columns.get(name, ColumnFormat())
     chosen = column.format or guess_format(name, [row[name]])
-    href = link(chosen, _target(name, row)) if chosen in ("run", "debate") else None
+    href = link(chosen, _target(name, row)) if chosen in ("run", "debater", "debate") else None
     if column.cases is not None and row[column.cases] is not None:
         href = f"#{_anchor(row[column.cases])}"
     return cell if href is None else replace(cell, href=href)
 
 
 def _target(name: str, row: Row) -> Row:
-    """The run and debate that a cell names: `source_debate_id` is a debate of the run in `source_run_tag`."""
+    """What a cell names, by the columns of a link: `source_debate_id` is a debate of the run in `source_run_tag`."""
+    if name in DEBATERS:
+        return {**row, "model_id": row[name]}
     prefix = name.removesuffix("debate_id").removesuffix("run_tag")
     if prefix == name or f"{prefix}run_tag" not in row:
         return row
