@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from built_warehouse import stored
@@ -19,7 +20,8 @@ from hypothesis import strategies as st
 from imported import PANELBENCH, imported_run, kept_records
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
-from site_pages import Parsed, browse, find_chromium, parse, report_files, words
+from site_browser import draw_charts, site_address, watched
+from site_pages import Parsed, parse, report_files, words
 
 from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
@@ -32,6 +34,9 @@ from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
 from debatebench.shared.records import Debate, Record, Run, Topic
 from debatebench.shared.workspace import Workspace, packaged
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
@@ -242,7 +247,9 @@ def test_pages_run_no_inline_script_and_say_so_to_the_browser(site: Path) -> Non
     for page in html_pages(site):
         policies = []
         for tag, attrs in parse(page).tags:
-            assert not [name for name in attrs if name.startswith("on") or name == "style"], (page, tag, attrs)
+            assert not [name for name in attrs if name.startswith("on")], (page, tag, attrs)
+            # Only the room for a chart.
+            assert re.fullmatch(r"height: \d+px", attrs.get("style") or "height: 0px"), (page, tag, attrs)
             if tag == "script":
                 assert attrs.get("src") or attrs.get("type") == "application/json"
             if tag == "meta" and attrs.get("http-equiv") == "Content-Security-Policy":
@@ -254,9 +261,19 @@ def test_pages_run_no_inline_script_and_say_so_to_the_browser(site: Path) -> Non
         assert ("'unsafe-inline'" in policy) == ("<figure" in page.read_text(encoding="utf-8"))
 
 
-def test_plotly_is_the_file_of_its_package(site: Path) -> None:
-    assert (site / "assets" / "plotly.min.js").stat().st_size > 1_000_000
-    assert b"plotly.js v" in (site / "assets" / "plotly.min.js").read_bytes()[:200]
+def test_plotly_is_the_published_bundle_of_the_version_of_the_package(site: Path) -> None:
+    vendor = packaged("reports") / "vendor"
+    sums = dict(line.split("  ")[::-1] for line in (vendor / "SHA256SUMS").read_text().splitlines())
+    assert set(sums) == {path.name for path in vendor.iterdir()} - {"SHA256SUMS"}
+    for name, known in sums.items():
+        for path in (vendor / name, site / "assets" / name):
+            assert hashlib.sha256(path.read_bytes()).hexdigest() == known, path
+    heads = [
+        (vendor / "plotly-cartesian.min.js").read_text(encoding="utf-8")[:200],
+        (resources.files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")[:200],
+    ]
+    bundled, packed = (re.findall(r"plotly\.js (?:\(cartesian - minified\) )?(v[0-9.]+)\n", head) for head in heads)
+    assert bundled == packed != []
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -416,24 +433,15 @@ def test_debate_ids_never_choose_where_files_go(tmp_path: Path) -> None:
 # --- in a browser -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    found = find_chromium()
-    if found is None:
-        pytest.skip("no Chromium is installed, so pages are not tried in a browser")
-    return found
-
-
 @pytest.mark.parametrize(
     "path", ["runs/tiny/index.html", "runs/tiny/judges.html", "runs/tiny/costs.html", "index.html"]
 )
-def test_charts_are_drawn_without_a_complaint(chromium: str, site: Path, tmp_path: Path, path: str) -> None:
-    dom, complaints = browse(chromium, site / path, tmp_path)
-    assert complaints == []
-    figures = dom.count('<figure class="chart"')
-    assert figures >= 1
-    assert len(re.findall(r'class="plot js-plotly-plot"', dom)) == figures
-    assert dom.count('<button type="button">') > 3, "columns can be sorted"
+def test_charts_are_drawn_without_a_complaint(browser: Browser, site: Path, path: str) -> None:
+    with watched(browser, site_address(site)) as shown:
+        page = shown.open((site / path).as_uri())
+        assert draw_charts(page) >= 1
+        assert page.locator("thead button").count() > 3, "columns can be sorted"
+        assert shown.problems() == []
 
 
 @pytest.mark.parametrize(
@@ -446,14 +454,14 @@ def test_charts_are_drawn_without_a_complaint(chromium: str, site: Path, tmp_pat
         f"runs/evil/debates/{0:016x}.html",
     ],
 )
-def test_hostile_text_runs_nothing_in_a_browser(chromium: str, site: Path, tmp_path: Path, path: str) -> None:
-    dom, complaints = browse(chromium, site / path, tmp_path)
-    assert complaints == []
-    title = re.search(r"<title>(.*?)</title>", dom, re.S)
-    assert title is not None
-    assert title[1].endswith("· debatebench")
-    parsed = Parsed()
-    parsed.feed(dom)
+def test_hostile_text_runs_nothing_in_a_browser(browser: Browser, site: Path, path: str) -> None:
+    with watched(browser, site_address(site)) as shown:
+        page = shown.open((site / path).as_uri())
+        draw_charts(page)
+        assert page.title().endswith("· debatebench")
+        parsed = Parsed()
+        parsed.feed(page.content())
+        assert shown.problems() == []
     assert "img" not in {tag for tag, _ in parsed.tags}
     for tag, attrs in parsed.tags:
         address = attrs.get("href") or attrs.get("xlink:href") or ""

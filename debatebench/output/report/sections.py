@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from debatebench.output.report.chart_parts import axes
+from debatebench.output.report.chart_parts import LegendEntry, axes, legend_of
 from debatebench.output.report.charts import chart
 from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_values, guess_format, heading, script_json
 from debatebench.output.report.page import CHARTS, ColumnFormat, ForEach, Section
@@ -93,10 +93,11 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart of a section: its specification as JSON, and its title where the section has several."""
+    """One chart of a section: its specification as JSON, its height in pixels, and its title if there are several."""
 
     title: str
     spec: str
+    height: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ class SectionView:
     """Whether each of several charts needs the whole width."""
     table: Table | None = None
     charts: tuple[Panel, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     facts: tuple[tuple[str, Cell], ...] = ()
     speeches: tuple[Speech, ...] = ()
     folds: tuple[Notes, ...] = ()
@@ -164,18 +166,21 @@ def view(
         case _:
             changes["table"] = _table(section, columns, rows, link)
     if section.show in CHARTS:
-        changes["charts"] = _panels(section, rows)
+        changes["charts"], changes["legend"] = _panels(section, rows)
     return SectionView(**{**_fields(base), **changes})
 
 
-def _panels(section: Section, rows: Sequence[Row]) -> tuple[Panel, ...]:
-    """One chart, or one for each value of `panel` in the order in which these first occur."""
-    if "panel" not in section.roles:
-        return (Panel("", script_json(chart(section, rows))),)
+def _panels(section: Section, rows: Sequence[Row]) -> tuple[tuple[Panel, ...], tuple[LegendEntry, ...]]:
+    """One chart, or one for each value of `panel` in the order in which these first occur, and their legend."""
     by_panel: dict[Any, list[Row]] = {}
     for row in rows:
-        by_panel.setdefault(row[section.role("panel")], []).append(row)
-    return tuple(Panel(_text(title), script_json(chart(section, own))) for title, own in by_panel.items())
+        by_panel.setdefault(row[section.role("panel")] if "panel" in section.roles else "", []).append(row)
+    specs = [chart(section, own, rows) for own in by_panel.values()]
+    panels = (
+        Panel(_text(title), script_json(spec), spec["layout"]["height"])
+        for title, spec in zip(by_panel, specs, strict=True)
+    )
+    return tuple(panels), legend_of(specs)
 
 
 def _fields(base: SectionView) -> dict[str, Any]:
