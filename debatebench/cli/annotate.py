@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -45,9 +46,11 @@ def annotate(
 
     The address is printed on one line. Everything that the page calls saved is in a journal; Ctrl-C stops the server.
     """
+    from debatebench.output.annotation.app import make_app
     from debatebench.output.annotation.review import open_review
-    from debatebench.output.annotation.serve import serve
     from debatebench.output.annotation.session import Session, open_session
+    from debatebench.output.serving.guard import Served
+    from debatebench.output.serving.serve import serve
 
     if overlap is not None and annotators is None:
         raise UsageError("--overlap needs --annotators, the names of the people with commas between them.")
@@ -65,7 +68,8 @@ def annotate(
     what = "with an agreed verdict" if review else "annotated"
     note(f"{session.count_done():,} of {len(session.debates):,} debates are {what}. Ctrl-C stops the server.")
     try:
-        serve(work, port=port, announce=say, open_browser=not no_browser)
+        served = Served("annotate", partial(make_app, work), ("GET", "HEAD", "POST"))
+        serve(served, port=port, announce=say, open_browser=not no_browser)
     finally:
         note(
             f"{session.count_done():,} of {len(session.debates):,} debates are {what}; "

@@ -47,7 +47,7 @@ def plot(
     SVG, PDF and PNG for papers and READMEs, each with its SQL beside it. Chromium or Chrome draws them.
     """
     from debatebench.output.report.pictures import find_browser
-    from debatebench.output.report.plots import light_theme, load_plots, plot_files, plots_of_run
+    from debatebench.output.report.plots import PLOTLY, light_theme, load_plots, plot_files, plots_of_run
     from debatebench.query.one_debate import check_marts
     from debatebench.query.safe_query import open_for_query
     from debatebench.shared.output_paths import check_output_folder
@@ -69,14 +69,14 @@ def plot(
             check_output_folder(workspace, target, plot_files(every))
         drawn = {tag: plots_of_run(con, sections, theme, tag) for tag in run_tags}
     for tag, plots in drawn.items():
-        _write(targets[tag], tag, plots, [each.value for each in formats or PlotFormat])
+        _write(targets[tag], tag, plots, [each.value for each in formats or PlotFormat], files[PLOTLY])
 
 
-def _write(folder: Path, run_tag: str, plots: Sequence[Plot], formats: Sequence[PictureFormat]) -> None:
+def _write(folder: Path, run_tag: str, plots: Sequence[Plot], formats: Sequence[PictureFormat], script: Path) -> None:
     """Write the pictures of a run and their SQL, and say which plots have nothing to draw."""
     from debatebench.output.report.plots import write_plots
 
-    for path in write_plots(folder, plots, formats):
+    for path in write_plots(folder, plots, formats, script):
         say(str(path))
     for each in plots:
         if each.spec is None:

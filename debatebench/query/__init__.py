@@ -10,6 +10,7 @@ finding.py         tables and columns by words, in names and texts
 frames.py          the rows of a query as a pandas or polars frame or a pyarrow table
 gate.py            limits on a comparison: is the candidate worse than the baseline?
 landed_records.py  rows of raw tables → records
+leaderboard.py     the leaderboard of a run, and what has to be said about it
 left_out.py        what does not count in the results of a run, in sentences
 one_debate.py      one whole debate, as text or JSON
 parquet.py         the result of a query as a Parquet file

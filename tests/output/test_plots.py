@@ -16,11 +16,12 @@ from report_warehouse import HOSTILE, make_warehouse, tournament
 from site_pages import find_chromium, report_files
 
 from debatebench.output.report.pictures import PICTURE_FORMATS, draw_pictures, find_browser
-from debatebench.output.report.plots import Plot, light_theme, load_plots, plots_of_run, write_plots
+from debatebench.output.report.plots import PLOTLY, Plot, light_theme, load_plots, plots_of_run, write_plots
 from debatebench.output.summaries import SUMMARIES
 from debatebench.query.safe_query import open_for_query
 from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
 
+SCRIPT = report_files()[PLOTLY]
 SVG = "{http://www.w3.org/2000/svg}"
 MORE = {"dimension_gap_correlations", "dimension_volatility", "persuasiveness_and_factuality", "leaderboard"}
 EVIL = (f"evil {HOSTILE}", "<a href='javascript:alert(1)'>click</a>", "2024")
@@ -129,7 +130,7 @@ def test_a_run_without_data_has_sentences_instead_of_pictures(database: Path, tm
     assert [plot.spec for plot in found] == [None] * len(found)
     stale = tmp_path / "winner_counts.svg"
     stale.write_text("of another run")
-    assert write_plots(tmp_path, found, PICTURE_FORMATS) == [], "no browser is needed"
+    assert write_plots(tmp_path, found, PICTURE_FORMATS, SCRIPT) == [], "no browser is needed"
     assert not stale.exists()
     assert {path.name for path in tmp_path.iterdir()} == {f"{plot.name}.sql" for plot in found}
 
@@ -184,7 +185,7 @@ def test_without_a_browser_the_way_out_is_said(monkeypatch: pytest.MonkeyPatch, 
 def test_a_browser_that_does_not_start_is_one_sentence(monkeypatch: pytest.MonkeyPatch, database: Path, tmp_path: Path):
     monkeypatch.setenv("BROWSER_PATH", shutil.which("false") or "")
     with pytest.raises(DebatebenchError, match=r"The browser .*false failed at its start: .*\.$"):
-        write_plots(tmp_path / "out", plots(database, "tiny", "leaderboard"), ["svg"])
+        write_plots(tmp_path / "out", plots(database, "tiny", "leaderboard"), ["svg"], SCRIPT)
     assert not (tmp_path / "out").exists()
 
 
@@ -192,7 +193,7 @@ def test_a_browser_that_does_not_start_is_one_sentence(monkeypatch: pytest.Monke
 def test_equal_warehouses_give_equal_pictures(chromium: str, database: Path, tmp_path: Path):
     found = plots(database, "tiny", "leaderboard", "judge_agreement")
     for folder in ("one", "two"):
-        assert len(write_plots(tmp_path / folder, found, PICTURE_FORMATS)) == 6
+        assert len(write_plots(tmp_path / folder, found, PICTURE_FORMATS, SCRIPT)) == 6
     for path in sorted((tmp_path / "one").iterdir()):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
     svg, pdf, png = ((tmp_path / "one" / f"leaderboard.{each}").read_bytes() for each in PICTURE_FORMATS)
@@ -209,7 +210,7 @@ def test_hostile_names_are_text_in_pictures(chromium: str, database: Path, tmp_p
     drawn = [plot for plot in plots(database, "evil") if plot.spec is not None]
     assert len(drawn) >= 13
     shown = ""
-    for path in write_plots(tmp_path, drawn, ["svg"]):
+    for path in write_plots(tmp_path, drawn, ["svg"], SCRIPT):
         tree = ElementTree.parse(path)
         tags = {element.tag.removeprefix(SVG) for element in tree.iter()}
         assert not tags & {"script", "a", "foreignObject", "style", "iframe"}, path
@@ -230,7 +231,7 @@ def test_the_browser_asks_nobody_else(chromium: str, monkeypatch: pytest.MonkeyP
     wrapper.chmod(0o755)
     monkeypatch.setenv("BROWSER_PATH", str(wrapper))
     spec = {"data": [{"type": "bar", "x": [1], "y": [2]}], "layout": {"width": 300, "height": 200}}
-    drawn = draw_pictures({"bar": spec}, ["svg"], datetime(2026, 1, 1))
+    drawn = draw_pictures({"bar": spec}, ["svg"], SCRIPT, datetime(2026, 1, 1))
     assert re.search(r"<svg .*class=.bars", drawn["bar", "svg"].decode(), re.S) or b"barlayer" in drawn["bar", "svg"]
     assert "--proxy-server=127.0.0.1:9" in (tmp_path / "arguments").read_text()
 

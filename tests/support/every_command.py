@@ -72,5 +72,5 @@ def done_by(command: str, root: Path, words: Mapping[str, tuple[str, ...]]) -> D
     arguments = [part for word in rule.arguments for part in words.get(word, (word,))]
     if not rule.in_process:
         return debatebench(root, command, *arguments, stdin="")
-    with patch("debatebench.output.annotation.serve.serve", lambda *_, **__: None):
+    with patch("debatebench.output.serving.serve.serve", lambda *_, **__: None):
         return debatebench_here(root, command, *arguments)

@@ -47,7 +47,15 @@ _HEADINGS = {
     "total_tokens": "Tokens",
 }
 _SUFFIXES: dict[str, Format] = {"_rate": "percent", "_usd": "usd", "_ms": "milliseconds"}
-_NAMES: dict[str, Format] = {"rating": "whole", "winner": "winner", "run_tag": "run", "debate_id": "debate"}
+DEBATERS = ("model_id", "opponent_id", "pro_model_id", "con_model_id")
+"""The columns that name a debater of the run in `run_tag`, or else of the page's run."""
+_NAMES: dict[str, Format] = {
+    "rating": "whole",
+    "winner": "winner",
+    "run_tag": "run",
+    "debate_id": "debate",
+    **dict.fromkeys(DEBATERS, "debater"),
+}
 _WINNERS = {"pro": "pro", "con": "con", "tie": "tie", "no_decision": "no decision"}
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 
 from debatebench.config.setting import Setting, read_file
+from debatebench.output.report.links import FACETS
 from debatebench.shared.errors import ConfigError
 
-ForEach = Literal["site", "run", "debate"]
+ForEach = Literal["site", "run", "comparison", "debater", "debate"]
 Format = Literal[
     "text",
     "count",
@@ -30,6 +31,7 @@ Format = Literal[
     "flag",
     "winner",
     "run",
+    "debater",
     "debate",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -49,8 +51,29 @@ _PAGES_FOLDER = "pages/"
 _NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "notes", "cases", "text")
 _ROLES = {**CHARTS, "crosstab": (("x", "y", "value"), ())}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_PLACEHOLDERS: dict[str, set[str]] = {"site": set(), "run": {"run_tag"}, "debate": {"run_tag", "debate_id"}}
-_TITLE_PLACEHOLDERS: dict[str, set[str]] = {**_PLACEHOLDERS, "debate": {"run_tag", "debate_id", "motion"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of page: the placeholders that its path must contain, and further ones of its titles and texts.
+
+    The queries of a page with `split_by` run once for all pages of a run, and return this column, whose value says to
+    which page a row belongs.
+    """
+
+    path: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    split_by: str | None = None
+
+
+KINDS: dict[ForEach, Kind] = {
+    "site": Kind(),
+    "run": Kind(frozenset({"run_tag"})),
+    "comparison": Kind(frozenset({"baseline", "candidate"})),
+    "debater": Kind(frozenset({"run_tag", "model_id"}), split_by="model_id"),
+    "debate": Kind(frozenset({"run_tag", "debate_id"}), frozenset({"motion"}), split_by="debate_id"),
+}
+"""What `for_each` of a page may be; `subjects.py` finds what there is of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +82,8 @@ class ColumnFormat:
 
     `to` is the column with the upper ends of the intervals whose lower ends are in this one: a cell shows both.
     `reason` is the column that says why a cell is missing, or what it does not say, as `macros.reason_of` does.
-    `cases` is the column with the group of cases, on the same page, to which a cell of this column leads.
+    `cases` is the column with the group of cases, on the same page, to which a cell of this column leads. `opens` makes
+    it lead to the debates that it counts: facet → the column with its value, or after `=` the value itself.
     """
 
     label: str | None = None
@@ -67,6 +91,7 @@ class ColumnFormat:
     to: str | None = None
     reason: str | None = None
     cases: str | None = None
+    opens: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +147,12 @@ _SECTION_KEYS |= {f"options.{each.name}" for each in fields(Options)}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, or one for each run or debate; `path` and `title` contain `{run_tag}` and `{debate_id}`.
+    """A page, or one for each subject of its kind; `path` and `title` contain the placeholders of the kind.
 
     Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the maximum
     number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page, nor one where
-    the query `needs` returns no row.
-
-    A query can use `$run_tag` (on a page of the whole site: the requested run, else the one that
-    commands mean where none is named),
-    `$previous_run_tag`, the run of the site that was made before it, or null, `$run_tags`, the list of the runs of the
-    site, and `$linked_debates`, the number of debates of the run that have a page. `needs` can use `$run_tags`.
-    Queries of debate pages run once for all debates: they can use `$debate_ids` and must return `debate_id`.
+    the query `needs` returns no row. The parameters that a query can use are those of the page's `Subject`; `needs` can
+    use `$run_tags`.
     """
 
     name: str
@@ -165,14 +185,15 @@ def _page(name: str, file: Setting) -> Page:
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
     sections = tuple(read_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
-    if for_each == "debate" and (noted := next((section for section in sections if section.note), None)):
-        raise ConfigError(f"{noted.source}: found a note; allowed: no notes in a page for each debate.")
+    is_split = KINDS[for_each].split_by is not None
+    if is_split and (noted := next((section for section in sections if section.note), None)):
+        raise ConfigError(f"{noted.source}: found a note; allowed: no notes in a page for each {for_each}.")
     if twice := {each for each in ids if ids.count(each) > 1}:
         file.at_key("sections").refuse(f"ids without duplicates ('{min(twice)}' occurs twice)", is_shown=False)
     return Page(
         name=name,
         path=_path(file.at_key("path"), for_each),
-        title=_template(file.at_key("title"), for_each, _TITLE_PLACEHOLDERS),
+        title=_template(file.at_key("title"), for_each, KINDS[for_each].path | KINDS[for_each].words),
         nav=file.at_key("nav").optional_text(),
         for_each=for_each,
         intro=file.at_key("intro").text(""),
@@ -189,9 +210,8 @@ def _needs(setting: Setting) -> Section | None:
     return Section("needs", "", setting.text(), "table", source=setting.place) if setting.is_given else None
 
 
-def _template(setting: Setting, for_each: ForEach, placeholders: Mapping[str, set[str]]) -> str:
+def _template(setting: Setting, for_each: ForEach, allowed: frozenset[str]) -> str:
     text = setting.text()
-    allowed = placeholders[for_each]
     if not set(_PLACEHOLDER.findall(text)) <= allowed:
         names = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "no placeholders"
         setting.refuse(f"text with {names} in a page for each {for_each}")
@@ -200,13 +220,14 @@ def _template(setting: Setting, for_each: ForEach, placeholders: Mapping[str, se
 
 def _path(setting: Setting, for_each: ForEach) -> str:
     """A relative path that stays inside the site and differs for each page."""
-    path = _template(setting, for_each, _PLACEHOLDERS)
+    needed = KINDS[for_each].path
+    path = _template(setting, for_each, needed)
     parts = path.split("/")
     plain = re.fullmatch(r"[A-Za-z0-9._/{}-]+", path) and path.endswith(".html")
     if not plain or any(not part or part.startswith(".") for part in parts) or parts[0] == "assets":
         setting.refuse("a relative path like runs/{run_tag}/index.html")
-    if set(_PLACEHOLDER.findall(path)) != _PLACEHOLDERS[for_each]:
-        setting.refuse("a path with " + " and ".join(f"{{{name}}}" for name in sorted(_PLACEHOLDERS[for_each])))
+    if set(_PLACEHOLDER.findall(path)) != needed:
+        setting.refuse("a path with " + " and ".join(f"{{{name}}}" for name in sorted(needed)))
     return path
 
 
@@ -239,8 +260,13 @@ def _column(setting: Setting) -> ColumnFormat:
     """A heading, or a heading and a format, or nothing, which derives both from the column's name."""
     if not isinstance(setting.value, dict):
         return ColumnFormat(label=setting.optional_text())
-    setting.allow(("label", "format", "to", "reason", "cases"))
-    return ColumnFormat(**setting.fields(ColumnFormat, "label", "format", "to", "reason", "cases"))
+    setting.allow(("label", "format", "to", "reason", "cases", "opens"))
+    opens = setting.at_key("opens")
+    opens.allow(FACETS)
+    return ColumnFormat(
+        **setting.fields(ColumnFormat, "label", "format", "to", "reason", "cases"),
+        opens={facet: opens.at_key(facet).text() for facet in opens.mapping()},
+    )
 
 
 def _roles(setting: Setting, show: str) -> dict[str, tuple[str, ...]]:

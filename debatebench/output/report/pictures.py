@@ -1,6 +1,6 @@
 """Specifications for plotly → pictures as SVG, PDF and PNG, drawn by a browser that is installed.
 
-The browser draws what plotly's script, from its package, makes of a specification. It loads nothing from other sites.
+The browser draws what plotly's script, which is that of the site, makes of a specification. It loads nothing from other sites.
 Equal specifications give equal bytes on the same machine: ids in SVG follow from the name of the picture, and a PDF has
 the time that is given. Another browser, or other fonts, give other bytes.
 """
@@ -14,6 +14,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from debatebench.shared.activity import doing
@@ -48,15 +49,15 @@ def find_browser() -> str:
 
 
 def draw_pictures(
-    specs: Mapping[str, Mapping[str, Any]], formats: Sequence[PictureFormat], made_at: datetime | None
+    specs: Mapping[str, Mapping[str, Any]], formats: Sequence[PictureFormat], script: Path, made_at: datetime | None
 ) -> dict[tuple[str, PictureFormat], bytes]:
     """Each specification, by name, in each format.
 
-    `made_at` (naive UTC) is the time in a PDF; None: 1970. Raises `DebatebenchError` where the package kaleido or a
+    `script` is plotly.js. `made_at` (naive UTC) is the time in a PDF; None: 1970. Raises `DebatebenchError` where the package kaleido or a
     browser is missing, or the browser fails.
     """
     try:
-        from kaleido import Kaleido
+        from kaleido import Kaleido, PageGenerator
     except ImportError as error:
         raise DebatebenchError(
             "Plots need the package kaleido; pip install 'debatebench-warehouse[plot]' installs it."
@@ -64,7 +65,8 @@ def draw_pictures(
     browser = find_browser()
     at = ["its start"]
     try:
-        kaleido = Kaleido(path=browser, mathjax=False, timeout=_TIMEOUT_S, proxy_server=_NO_PROXY_AT_ALL)
+        page = PageGenerator(plotly=(script.resolve().as_uri(), "utf-8"), mathjax=False)
+        kaleido = Kaleido(path=browser, page_generator=page, timeout=_TIMEOUT_S, proxy_server=_NO_PROXY_AT_ALL)
         return asyncio.run(_drawn(kaleido, specs, formats, made_at, at))
     except (Exception, asyncio.CancelledError) as error:  # kaleido and choreographer share no class of errors
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__

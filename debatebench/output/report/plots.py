@@ -32,6 +32,7 @@ WIDTH = 700
 _FOLDER = "plots/"
 _SQL = "sql"
 _STYLE_SHEET = "assets/site.css"
+PLOTLY = "vendor/plotly-cartesian.min.js"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _ROOT = re.compile(r":root\s*\{([^}]*)\}")
 _VARIABLE = re.compile(r"(--[a-z0-9-]+)\s*:\s*([^;]+);")
@@ -140,15 +141,15 @@ def plot_files(names: Iterable[str]) -> set[str]:
     return {f"{name}.{ending}" for name in names for ending in (*PICTURE_FORMATS, _SQL)}
 
 
-def write_plots(folder: Path, plots: Sequence[Plot], formats: Sequence[PictureFormat]) -> list[Path]:
-    """Write each plot in each format, and its SQL, into `folder`; return the pictures.
+def write_plots(folder: Path, plots: Sequence[Plot], formats: Sequence[PictureFormat], script: Path) -> list[Path]:
+    """Write each plot in each format, and its SQL, into `folder`; return the pictures. `script` is plotly.js.
 
     A plot without anything to draw has only its SQL, and its former pictures are deleted. Raises `DebatebenchError`
     where a picture cannot be drawn, before anything is written, or `folder` cannot be written to.
     """
     made_at = next((plot.made_at for plot in plots if plot.made_at is not None), None)
     specs = {plot.name: plot.spec for plot in plots if plot.spec is not None}
-    pictures = draw_pictures(specs, formats, made_at) if specs else {}
+    pictures = draw_pictures(specs, formats, script, made_at) if specs else {}
     paths = {folder / f"{name}.{form}": picture for (name, form), picture in pictures.items()}
     try:
         for path, picture in paths.items():

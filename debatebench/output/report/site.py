@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
+from debatebench.output.report.data_files import data_path, data_script
 from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
 from debatebench.output.report.page import load_pages
-from debatebench.output.report.render import Site, find_runs, render_pages
+from debatebench.output.report.render import render_pages
+from debatebench.output.report.subjects import Site, find_runs
 from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.activity import doing
-from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
+
+_VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = ()
+"""What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
 def build_site(
@@ -42,23 +50,25 @@ def build_site(
 def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
     """Render everything next to `out_dir`, then move it there."""
     with new_folder_beside(out_dir) as staging:
-        for count, (path, html) in enumerate(render_pages(site)):
+        for count, (path, text) in enumerate(chain(render_pages(site), _data(site))):
             doing("Writing pages", count)
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
-            (staging / path).write_text(html, encoding="utf-8", newline="\n")
+            (staging / path).write_text(text, encoding="utf-8", newline="\n")
         _copy_assets(files, staging)
         replace_files(staging, out_dir)
 
 
-def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:
-    """Copy the style sheet, scripts, and the script in plotly's package: a page loads nothing from other sites."""
-    from importlib.util import find_spec
+def _data(site: Site) -> Iterator[tuple[str, str]]:
+    """The scripts with the data that pages load on demand: their paths and texts."""
+    for source in _DATA:
+        for name, data in source(site):
+            yield data_path(name), data_script(name, data)
 
-    plotly = find_spec("plotly")
-    if plotly is None or not plotly.submodule_search_locations:
-        raise DebatebenchError("The package plotly, which draws the charts, is missing; install debatebench again.")
+
+def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:
+    """Copy the style sheet, the scripts, and the library that draws charts: a page loads nothing from other sites."""
     assets = {name: path for name, path in files.items() if name.startswith("assets/")}
-    assets["assets/plotly.min.js"] = Path(plotly.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
+    assets |= {f"assets/{name}": files[f"vendor/{name}"] for name in _VENDORED}
     for name, source in assets.items():
         (staging / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, staging / name)

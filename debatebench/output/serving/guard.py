@@ -8,7 +8,8 @@ server, and the address must contain a token that only the printed address has.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -17,10 +18,13 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+# Scripts and styles only as files of this server: a transcript that becomes markup by mistake still does nothing.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _HEADERS = {
-    # Scripts and styles only as files of this server: a transcript that becomes markup by mistake still does nothing.
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -33,11 +37,24 @@ _LARGEST_BODY = 512 * 1024
 _MOST_DISCARDED = 16 * 1024 * 1024
 
 
-class Guard:
-    """An ASGI application that answers for `app` only what may be answered; the app sees the path after the token."""
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a command serves: how its application is made, given the path before every address, and what it answers."""
 
-    def __init__(self, app: App, token: str, port: int) -> None:
-        self._app = app
+    command: str
+    make_app: Callable[[str], App]
+    methods: Collection[str] = ("GET", "HEAD")
+
+
+class Guard:
+    """An ASGI application that answers only what may be answered; the app behind it sees the path after the token.
+
+    An answer of the app may have a policy of its own, which then stands in the place of the usual one.
+    """
+
+    def __init__(self, served: Served, token: str, port: int) -> None:
+        self._app = served.make_app(f"/{token}")
+        self._served = served
         self._token = token
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
 
@@ -49,11 +66,13 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
+                there = list(message.get("headers", ()))
+                names = {name.lower() for name, _ in there}
                 own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                message["headers"] = [*message.get("headers", ()), *own]
+                message["headers"] = [*there, *(header for header in own if header[0] not in names)]
             await send(message)
 
-        refusal = self._refusal(scope["path"], headers)
+        refusal = self._refusal(scope["method"], scope["path"], headers)
         if refusal is not None:
             await _discard(receive)
             await _answer(send_with_headers, *refusal)
@@ -61,7 +80,7 @@ class Guard:
         inner = {**scope, "path": scope["path"].removeprefix(f"/{self._token}") or "/"}
         await self._app(inner, _limited(receive), send_with_headers)
 
-    def _refusal(self, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
+    def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
         """The status and the words for a request that is not answered."""
         host = headers.get("host", "")
         if host not in self._hosts:
@@ -71,7 +90,12 @@ class Guard:
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return 403, "This request comes from a page of another site."
         if not secrets.compare_digest(path.partition("/")[2].partition("/")[0].encode(), self._token.encode()):
-            return 403, "This address is not valid. Open the one that `debatebench annotate` has printed."
+            return (
+                403,
+                f"This address is not valid. Open the one that `debatebench {self._served.command}` has printed.",
+            )
+        if method not in self._served.methods:
+            return 405, f"This server answers only to {' and '.join(self._served.methods)}."
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > _LARGEST_BODY:
             return 413, f"A form has at most {_LARGEST_BODY:,} bytes."

@@ -1,4 +1,4 @@
-"""Serve the pages of one person's work to this computer, until the command is stopped."""
+"""Serve the pages of a command to this computer, until the command is stopped."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.output.serving.guard import Guard, Served
 from debatebench.shared.errors import BusyError, UsageError
-
-if TYPE_CHECKING:
-    from debatebench.output.annotation.review import Review
-    from debatebench.output.annotation.session import Session
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOPBACK = "127.0.0.1"
 _GREATEST_PORT = 65_535
 
 
-def serve(work: Session | Review, *, port: int, announce: Callable[[str], None], open_browser: bool) -> None:
+def serve(served: Served, *, port: int, announce: Callable[[str], None], open_browser: bool) -> None:
     """Serve until SIGINT or SIGTERM.
 
     `announce` gets the address once the server takes requests. Port 0 is any free one. Raises `BusyError` for a port
@@ -32,7 +29,7 @@ def serve(work: Session | Review, *, port: int, announce: Callable[[str], None],
     with closing(_bound(port)) as listener:
         port = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)
-        server = _server(work, token, port)
+        server = _server(Guard(served, token, port))
         address = f"http://{_LOOPBACK}:{port}/{token}/"
         announce(address)
         if open_browser:
@@ -57,11 +54,8 @@ def _bound(port: int) -> socket.socket:
     return listener
 
 
-def _server(work: Session | Review, token: str, port: int) -> Any:
+def _server(app: Guard) -> Any:
     import uvicorn
-
-    from debatebench.output.annotation.app import make_app
-    from debatebench.output.annotation.guard import Guard
 
     class Server(uvicorn.Server):
         """A server that a signal ends after the answers under way."""
@@ -78,7 +72,6 @@ def _server(work: Session | Review, token: str, port: int) -> Any:
                 for number, handler in before.items():
                     signal.signal(number, handler)
 
-    app = Guard(make_app(work, f"/{token}"), token, port)
     return Server(
         uvicorn.Config(
             app,

@@ -1,0 +1,30 @@
+"""Data for the scripts of pages: an object → a script that hands it over, compressed.
+
+A page from a folder (`file://`) cannot fetch a file, but it can load a script. So data is a script that passes a text
+to `assets/data.js`, which decompresses it. `debatebench.load(name)` there returns a promise of the object.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from typing import Any
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
+
+
+def data_path(name: str) -> str:
+    """Where the data with a name is in the site; a run's part of it is `run_slug(run_tag)`."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"'{name}' cannot be the name of a file")
+    return f"data/{name}.js"
+
+
+def data_script(name: str, data: Any, *, level: int = 6) -> str:
+    """The script for JSON data, the same for the same data. `level` is that of gzip."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # A lone surrogate is no UTF-8; it is replaced, as in pages.
+    packed = gzip.compress(text.encode("utf-8", "replace"), level, mtime=0)
+    return f'debatebench.received("{name}","{base64.b64encode(packed).decode("ascii")}");\n'

@@ -1,0 +1,238 @@
+"""What pages are about: the whole site, a run, a comparison, a debater of a run, a debate."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from debatebench.output.report.page import ForEach, Page
+from debatebench.query.left_out import left_out
+from debatebench.query.run_tags import default_order, pick_run_tag
+from debatebench.query.safe_query import run_query
+
+if TYPE_CHECKING:
+    import duckdb
+    from jinja2 import Environment
+
+QUERY_TIMEOUT_S = 600.0
+
+_SAFE_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_RUNS = """
+select run_tag, is_simulated, allows_judge_overlap, count_decided, kind in ('tournament', 'import') as is_original
+from marts.runs
+where case when $run_tags is null then not is_excluded else list_contains($run_tags::varchar[], run_tag) end
+order by created_at desc nulls last, run_tag
+"""
+_DEBATES = """
+select debate_id, coalesce(motion, topic_id) as motion
+from marts.debates
+where run_tag = $run_tag
+order by coalesce(schedule_position, source_position), debate_id
+"""
+_DEBATERS = """
+select model_id
+from marts.leaderboard
+where run_tag = $run_tag
+order by rank, model_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPages:
+    """A run that has pages. `debates` are the debates with their own page: id → motion.
+
+    `is_original` is whether it holds debates of its own, and does not judge those of another run.
+    """
+
+    tag: str
+    debates: Mapping[str, str]
+    debaters: Sequence[str]
+    is_simulated: bool
+    allows_judge_overlap: bool
+    count_decided: int
+    is_original: bool
+    warnings: Sequence[str]
+
+
+class Compared(NamedTuple):
+    """A comparison of two runs, or of two benchmark versions, the older one first."""
+
+    baseline: str
+    candidate: str
+    kind: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Everything that pages are made from. `runs` are newest first; `now` is naive UTC."""
+
+    con: duckdb.DuckDBPyConnection
+    jinja: Environment
+    pages: Sequence[Page]
+    runs: Sequence[RunPages]
+    warehouse: str
+    now: datetime
+    comparisons: Sequence[Compared] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What one page is about.
+
+    `words` replace the placeholders of path, title and texts, `params` are the values that its queries may use. `runs`
+    are those whose warnings the page shows; `run` is the one that a cell means that names no run. In a page whose
+    queries run for all pages of a run, the rows of this page are those with `key` in the column `split_by` of its kind.
+    """
+
+    words: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    runs: Sequence[RunPages] = ()
+    run: RunPages | None = None
+    key: str | None = None
+
+
+def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tags: Sequence[str] | None) -> list[RunPages]:
+    """The runs that get pages, newest first: `run_tags`, or all that are not excluded.
+
+    Raises `UsageError` for a tag of `run_tags` that is no run.
+    """
+    for run_tag in run_tags or ():
+        pick_run_tag(con, run_tag)
+    wanted = None if run_tags is None else list(run_tags)
+    found = run_query(con, _RUNS, {"run_tags": wanted}, limit=None, timeout_s=QUERY_TIMEOUT_S).rows
+    most = max((page.limit for page in pages if page.for_each == "debate"), default=0)
+    runs = []
+    for tag, is_simulated, allows_judge_overlap, count_decided, is_original in found:
+        debates = run_query(con, _DEBATES, {"run_tag": tag}, limit=most, timeout_s=QUERY_TIMEOUT_S).rows
+        debaters = run_query(con, _DEBATERS, {"run_tag": tag}, limit=None, timeout_s=QUERY_TIMEOUT_S).rows
+        warnings = [each.explanation for each in left_out(con, tag) if each.is_warning]
+        runs.append(
+            RunPages(
+                tag=tag,
+                debates=dict(debates),
+                debaters=[model_id for (model_id,) in debaters],
+                is_simulated=is_simulated,
+                allows_judge_overlap=allows_judge_overlap,
+                count_decided=count_decided,
+                is_original=is_original,
+                warnings=warnings,
+            )
+        )
+    return runs
+
+
+def subjects(site: Site, page: Page) -> Iterator[list[Subject]]:
+    """What the pages of a kind are about. The queries of a page run once for the subjects of each list."""
+    yield from _FINDERS[page.for_each](site)
+
+
+def path_of(page: Page, words: Mapping[str, str]) -> str:
+    """Where the page about the subject with these words is, relative to the site."""
+    slugs = {name: run_slug(word) if name == "run_tag" else slug(word) for name, word in words.items()}
+    return fill(page.path, slugs)
+
+
+def fill(text: str, words: Mapping[str, str]) -> str:
+    """Replace each `{name}` by its word, in one pass: placeholders inside a word are not replaced."""
+    return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), text)
+
+
+def run_slug(run_tag: str) -> str:
+    """The name of a run in files and URLs: the tag itself if it is valid there."""
+    return run_tag if _SAFE_TAG.fullmatch(run_tag) else slug(run_tag)
+
+
+def slug(name: str) -> str:
+    """A name for files and URLs: the name itself if it is valid there and has no capital letters, else a hash with it.
+
+    Two names that differ only in case are the same file on some systems.
+    """
+    if _SAFE_NAME.fullmatch(name):
+        return name
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{plain}-{digest}" if plain else digest
+
+
+def _whole_site(site: Site) -> Iterator[list[Subject]]:
+    yield [_of_run(site, _first(site), site.runs)]
+
+
+def _runs(site: Site) -> Iterator[list[Subject]]:
+    for run in site.runs:
+        yield [_of_run(site, run, (run,))]
+
+
+def _of_run(site: Site, run: RunPages | None, shown: Sequence[RunPages]) -> Subject:
+    previous = _previous(site, run)
+    tag, previous_tag = (each.tag if each else None for each in (run, previous))
+    params = {
+        "run_tag": tag,
+        "previous_run_tag": previous_tag,
+        "run_tags": run_tags(site),
+        "linked_debates": len(run.debates) if run else 0,
+    }
+    return Subject({"run_tag": tag or "", "previous_run_tag": previous_tag or ""}, params, shown, run)
+
+
+def _comparisons(site: Site) -> Iterator[list[Subject]]:
+    by_tag = {run.tag: run for run in site.runs}
+    for compared in site.comparisons:
+        params = {
+            "baseline": compared.baseline,
+            "candidate": compared.candidate,
+            "kind": compared.kind,
+            "run_tags": run_tags(site),
+        }
+        runs = [by_tag[tag] for tag in compared[:2] if compared.kind == "run" and tag in by_tag]
+        yield [Subject({"baseline": compared.baseline, "candidate": compared.candidate}, params, runs)]
+
+
+def _debaters(site: Site) -> Iterator[list[Subject]]:
+    for run in site.runs:
+        params = {"run_tag": run.tag, "run_tags": run_tags(site)}
+        yield [
+            Subject({"run_tag": run.tag, "model_id": model_id}, params, (run,), run, model_id)
+            for model_id in run.debaters
+        ]
+
+
+def _debates(site: Site) -> Iterator[list[Subject]]:
+    for run in site.runs:
+        params = {"run_tag": run.tag, "debate_ids": list(run.debates)}
+        yield [
+            Subject({"run_tag": run.tag, "debate_id": debate_id, "motion": motion}, params, (run,), run, debate_id)
+            for debate_id, motion in run.debates.items()
+        ]
+
+
+_FINDERS: dict[ForEach, Callable[[Site], Iterator[list[Subject]]]] = {
+    "site": _whole_site,
+    "run": _runs,
+    "comparison": _comparisons,
+    "debater": _debaters,
+    "debate": _debates,
+}
+
+
+def run_tags(site: Site) -> list[str]:
+    """The tags of the runs of the site, newest first."""
+    return [run.tag for run in site.runs]
+
+
+def _first(site: Site) -> RunPages | None:
+    """The run that pages of the whole site are about: the one that commands mean where none is named."""
+    runs = {run.tag: run for run in site.runs}
+    meant = [runs[tag] for tag in default_order(site.con) if tag in runs]
+    return next(iter([*meant, *site.runs]), None)
+
+
+def _previous(site: Site, run: RunPages | None) -> RunPages | None:
+    """The run that was made before another one, among runs with rated debates of their own."""
+    older = site.runs[site.runs.index(run) + 1 :] if run else []
+    return next((each for each in older if each.count_decided and each.is_original), None)
