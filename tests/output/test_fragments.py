@@ -12,7 +12,8 @@ import pytest
 from command_line import debatebench_here
 from markdown_it import MarkdownIt
 from report_warehouse import HOSTILE, make_warehouse, tournament
-from site_pages import Parsed, browse, find_chromium
+from site_browser import chromium, site_address, watched
+from site_pages import Parsed
 
 from debatebench.output.report.fragments import FRAGMENT_FILES, leaderboard_fragments
 from debatebench.query.safe_query import open_for_query
@@ -114,17 +115,17 @@ def test_hostile_names_are_text_in_markdown(database: Path):
 
 @pytest.mark.slow
 def test_a_snippet_runs_nothing_in_a_browser(database: Path, tmp_path: Path):
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("chromium is not installed")
     found = fragments(database, "evil")
     page = tmp_path / "page.html"
     page.write_text(
         "<!doctype html><meta charset=utf-8><title>host</title>" + found["leaderboard.html"] + found["leaderboard.svg"]
     )
-    dom, complaints = browse(chromium, page, tmp_path / "profile")
-    assert complaints == []
-    assert "<title>host</title>" in dom
+    with chromium() as browser, watched(browser, site_address(tmp_path)) as seen:
+        shown = seen.open(page.as_uri())
+        assert shown.title() == "host"
+        assert shown.locator("table tr").count() == 1 + len(EVIL)
+        assert shown.evaluate("document.querySelector('img').naturalWidth") > 600
+        assert seen.problems() == []
 
 
 def test_a_run_without_ratings_has_no_leaderboard(database: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ EVIL = (f"evil {HOSTILE}", "<a href='javascript:alert(1)'>click</a>", "2024")
 def chromium() -> str:
     found = find_chromium()
     if found is None:
-        pytest.skip("chromium is not installed")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no Chromium is installed, so no plot is drawn")
     return found
 
 

@@ -1,8 +1,8 @@
 """Specifications for plotly → pictures as SVG, PDF and PNG, drawn by a browser that is installed.
 
-The browser draws what plotly's script, which is that of the site, makes of a specification. It loads nothing from other sites.
-Equal specifications give equal bytes on the same machine: ids in SVG follow from the name of the picture, and a PDF has
-the time that is given. Another browser, or other fonts, give other bytes.
+The browser draws what plotly's script, which is that of the site, makes of a specification. It loads nothing from other
+sites. Equal specifications give equal bytes on the same machine: ids in SVG follow from the name of the picture, and a
+PDF has the time that is given. Another browser, or other fonts, give other bytes.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def draw_pictures(
 ) -> dict[tuple[str, PictureFormat], bytes]:
     """Each specification, by name, in each format.
 
-    `script` is plotly.js. `made_at` (naive UTC) is the time in a PDF; None: 1970. Raises `DebatebenchError` where the package kaleido or a
-    browser is missing, or the browser fails.
+    `script` is plotly.js. `made_at` (naive UTC) is the time in a PDF; None: 1970. Raises `DebatebenchError` where the
+    package kaleido or a browser is missing, or the browser fails.
     """
     try:
         from kaleido import Kaleido, PageGenerator
