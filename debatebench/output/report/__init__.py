@@ -4,6 +4,7 @@ chart_parts.py  common parts of charts: frame, axes, colours, values and names
 charts.py       rows → chart specifications for plotly, as plain data
 colours.py      colour scales of heat maps, and a readable text colour for each colour
 data_files.py   data for scripts: an object → a compressed script
+filter_data.py  the decided debates of a run as columns, for filters in a browser
 folder.py       replace the files of the site; leave other files unchanged
 html.py         values → HTML; all text from the warehouse is escaped
 links.py        links to the debates that a number counts

@@ -6,9 +6,10 @@ stands once, in lists. Debates are in the order in which they are rated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from debatebench.output.report.subjects import Site, run_slug
 from debatebench.query.safe_query import run_query
 from debatebench.shared.visible_text import visible
 
@@ -127,22 +128,34 @@ from (
 """
 
 
+def filter_data(site: Site) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The outcomes of each run with a decided debate, if a page asks for them."""
+    if any(page.filters for page in site.pages):
+        for run in site.runs:
+            if (found := outcomes(site.con, run.tag)) is not None:
+                yield outcomes_name(run.tag), found
+
+
+def outcomes_name(run_tag: str) -> str:
+    """The name of the data of a run."""
+    return f"outcomes-{run_slug(run_tag)}"
+
+
 def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any] | None:
     """The decided debates of a run, as `assets/filters_compute.js` reads them.
 
-    `None` if there is none, or if the warehouse decides by a rule of its own, which no page can apply.
+    `None` if there is none.
 
     `columns` has one number per debate in each list, in the order of rating: the place of its topic in `topics` (a list of
     places in `categories`), of its pairing in `pairings` (lists of places in `debaters`; of two, pro first) and of its ballot
     in `ballots` (the winner of a forfeit, or a list of judge, winner, judge, winner… as places in `judges` and `winners`).
     `winners` are lists: a side or `tie`, then the teams that win where four debated. `rated` is null if all debates are
     rated; `source` numbers the stored debates that were judged, and is null if each was judged once. `rule` is the macro
-    that decides a panel, `t_95` are quantiles of Student's t from one degree of freedom on, and `shown` are names as a
-    person may see them where they hide something.
+    that decides a panel, or null if a page knows none that gives the winners of the warehouse; `t_95` are quantiles of
+    Student's t from one degree of freedom on, and `shown` are names as a person may see them where they hide something.
     """
     debates = _rows(con, _DEBATES, run_tag=run_tag)
-    rule = _rule(con)
-    if not debates or rule is None:
+    if not debates:
         return None
     ((initial, k, unit),) = _rows(con, _SETTINGS, run_tag=run_tag)
     debaters = [model_id for (model_id,) in _rows(con, _DEBATERS, run_tag=run_tag)]
@@ -165,7 +178,7 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any] | N
         "run_tag": run_tag,
         "elo": {"initial": initial, "k": k},
         "cluster_unit": unit,
-        "rule": rule,
+        "rule": _rule(con),
         "t_95": [t_95 for (t_95,) in _rows(con, _T_95, most=len(debates))],
         "categories": list(categories),
         "debaters": list(of_debaters),

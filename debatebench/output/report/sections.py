@@ -112,6 +112,8 @@ class SectionView:
     empty: str
     is_empty: bool
     notes: tuple[str, ...]
+    recompute: str | None = None
+    """What the section shows under a filter of the debates."""
     is_wide: bool = False
     """Whether each of several charts needs the whole width."""
     table: Table | None = None
@@ -144,6 +146,7 @@ def view(
         empty=section.empty,
         is_empty=not rows and section.show != "text",
         notes=(*notes, *remarks(section, rows)),
+        recompute=section.recompute,
         is_wide=section.show == "scatter",
     )
     if not rows:
