@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 import duckdb
 import pytest
@@ -17,23 +17,21 @@ from built_warehouse import store_views
 from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from mixed_run import mixed_run
-from report_warehouse import HOSTILE, make_warehouse, tournament
-from site_pages import find_chromium
+from report_warehouse import HOSTILE, NOON, make_warehouse, tournament
+from site_browser import chromium, site_address, watched
+from site_pages import report_files
 
 from debatebench.output.report.filter_data import outcomes
-from debatebench.query.safe_query import open_for_query
+from debatebench.output.report.site import build_site
+from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.records import Debate, Record, Topic, Verdict
 from debatebench.stats.elo import elo_ratings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = find_chromium()
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-    pytest.mark.skipif(find_spec("playwright") is None, reason="the Python package playwright is not installed"),
-]
+pytestmark = pytest.mark.slow
+
 COMPUTE = Path(__file__).parents[2] / "reports" / "assets" / "filters_compute.js"
 # What many queries read, each after what it reads itself.
 STORED = (
@@ -207,7 +205,7 @@ select
 from results
 group by model_id, opponent_id
 """
-# Verdicts of judges that are kept on debates that are kept; of four teams, what each judge named and what the rest named.
+# Verdicts of judges that are kept on debates that are kept; of four teams, what each judge and what the rest named.
 JUDGED = """
 create or replace temp table judged as
 with
@@ -255,7 +253,8 @@ select
 from verdicts
 inner join panels using (debate_id, judge_id)
 inner join kept using (debate_id)
-inner join intermediate.int_clusters as clusters on clusters.run_tag = $run_tag and clusters.debate_id = verdicts.debate_id
+inner join intermediate.int_clusters as clusters
+    on clusters.run_tag = $run_tag and clusters.debate_id = verdicts.debate_id
 """
 AGREEMENT = """
 select
@@ -363,17 +362,17 @@ class Warehouse:
     """A warehouse that says what it would say of the debates that a filter keeps."""
 
     def __init__(self, database: Path) -> None:
-        self.con = duckdb.connect(str(database), read_only=True)
+        # A copy, because one process opens a file in one way only.
+        copied = database.with_name("asked.duckdb")
+        copied.write_bytes(database.read_bytes())
+        self.con = duckdb.connect(str(copied), read_only=True)
         self.con.create_function("most_named", most_named, ["varchar[]"], "varchar", null_handling="special")  # type: ignore[list-item, arg-type]
         self.database = database
 
     @cache  # noqa: B019
     def data(self, run_tag: str) -> dict[str, Any]:
-        reader = open_for_query(self.database, is_alone=False)
-        try:
+        with open_for_reading(self.database) as reader:
             found = outcomes(reader, run_tag)
-        finally:
-            reader.close()
         assert found is not None
         return found
 
@@ -449,13 +448,8 @@ def assert_same(found: Sequence[dict[str, Any]], expected: Sequence[dict[str, An
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield browser
-        browser.close()
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -509,7 +503,9 @@ Compute = Callable[[dict[str, Any], Sequence[Filter]], list[dict[str, Any]]]
 
 
 @pytest.mark.parametrize("run_tag", ["mixed", "two", "evil", "again", "teams"])
-def test_fifty_random_filters_give_what_the_warehouse_gives(warehouse: Warehouse, compute: Compute, run_tag: str) -> None:
+def test_fifty_random_filters_give_what_the_warehouse_gives(
+    warehouse: Warehouse, compute: Compute, run_tag: str
+) -> None:
     data = warehouse.data(run_tag)
     filters = [Filter(), *random_filters(data, 50, seed=11)]
     counts = []
@@ -552,8 +548,8 @@ def test_without_a_filter_the_numbers_are_those_of_the_marts(warehouse: Warehous
         )
         assert_same(found["judgeSides"]["rows"], preference, ["judge"])
         alignment = warehouse.rows(
-            "select judge_id as judge, count_debates, alignment_rate, ci_low as low, ci_high as high, reason, flip_rate "
-            "from marts.judge_alignment where run_tag = $run_tag",
+            "select judge_id as judge, count_debates, alignment_rate, ci_low as low, ci_high as high, reason, "
+            "flip_rate from marts.judge_alignment where run_tag = $run_tag",
             run_tag=run_tag,
         )
         assert_same(found["judgeAlignment"]["rows"], alignment, ["judge"])
@@ -644,3 +640,170 @@ def test_a_run_of_the_kept_records_alone_has_the_same_numbers(
     for mine, theirs in zip(judges, alignment, strict=True):
         assert mine[0] == theirs[0]
         assert mine[1:] == pytest.approx(theirs[1:], rel=0, abs=1e-9)
+
+
+def violations(page: Page) -> list[Any]:
+    """What axe-core finds. It is run past the page's policy, which would refuse it as it refuses every script."""
+    import axe_playwright_python
+
+    source = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    session = page.context.new_cdp_session(page)
+    session.send("Runtime.evaluate", {"expression": source})
+    found: list[Any] = page.evaluate(
+        "async () => (await axe.run()).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
+    )
+    return found
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_site(database, report_files(), tmp_path_factory.mktemp("out") / "site", now=NOON).parent
+
+
+@contextmanager
+def opened(browser: Browser, site: Path, path: str, **context: Any) -> Iterator[Page]:
+    """A page of the site with its filter ready; nothing may go wrong on it."""
+    with watched(browser, site_address(site), **context) as seen:
+        page = seen.open(site_address(site) + path)
+        if "=" in path:
+            page.wait_for_selector(".recomputed")
+        yield page
+        assert seen.problems() == []
+
+
+def table(page: Page, section: str) -> list[list[str]]:
+    """The cells of the table that was computed again, row by row."""
+    found: list[list[str]] = page.evaluate(
+        "id => Array.from(document.querySelectorAll(`#${id} .recomputed tbody tr`), (row) =>"
+        " Array.from(row.cells, (cell) => cell.textContent))",
+        section,
+    )
+    return found
+
+
+def test_a_filter_in_the_address_computes_the_sections_again_and_marks_the_others(
+    browser: Browser, site: Path, warehouse: Warehouse
+) -> None:
+    expected = warehouse.expected("mixed", Filter(judges=("judge-b", "judge-c", "judge-d", "judge-e"), side="pro"))
+    with opened(browser, site, "runs/mixed/index.html#without_judge=judge-a&side=pro") as page:
+        rows = {row[0]: row for row in table(page, "leaderboard")}
+        assert len(rows) == len(expected["leaderboard"])
+        for row in expected["leaderboard"]:
+            shown = rows[row["debater"]]
+            assert shown[1] == f"{100 * row['win_rate']:.1f}%"
+            assert shown[3:7] == [str(row[name]) for name in ("games", "wins", "losses", "ties")]
+            assert shown[7] == f"{row['elo']:.0f}"
+        text = page.inner_text("#leaderboard")
+        assert f"Recomputed: {expected['games']} of" in text
+        assert "Winners are derived again from the verdicts of the judges that are kept" in text
+        assert "Elo is that of both sides" in text
+        assert "Bradley–Terry" in text
+        # What is not computed again is out of sight, or says so.
+        for section in page.query_selector_all(".sections > section"):
+            assert ("Recomputed" in section.inner_text()) != ("Not filtered" in section.inner_text())
+        assert not page.is_visible("#leaderboard > .scroll")
+        page.click("text=Reset the filter")
+        page.wait_for_selector("#leaderboard > .scroll")
+        assert page.query_selector(".recomputed, .unfiltered") is None
+        assert "=" not in page.url
+
+
+def test_names_in_the_form_and_in_the_address_go_and_come_back_whatever_they_contain(
+    browser: Browser, site: Path, warehouse: Warehouse
+) -> None:
+    data = warehouse.data("evil")
+    with opened(browser, site, "runs/evil/index.html") as page:
+        page.click("summary:has-text('Filter the debates')")
+        for kind in ("category", "judge", "debater"):
+            page.wait_for_selector(f"input[name='{kind}']")
+            page.locator(f"input[name='{kind}']").first.uncheck()
+        page.check("input[value='con']")
+        page.wait_for_selector(".recomputed")
+        address, shown = page.url, [table(page, name) for name in ("leaderboard", "head-to-head")]
+        status = page.inner_text(".filter-status")
+        assert page.title() != "pwned"
+        assert page.query_selector("main img, main b") is None
+    asked = parse_qs(urlsplit(address).fragment)
+    assert asked == {
+        "without_category": [data["categories"][0]],
+        "without_judge": [data["judges"][0]],
+        "without_debater": [data["debaters"][0]],
+        "side": ["con"],
+    }
+    with opened(browser, site, "runs/evil/index.html#" + address.partition("#")[2]) as page:
+        assert [table(page, name) for name in ("leaderboard", "head-to-head")] == shown
+        assert page.inner_text(".filter-status") == status
+        assert page.url == address
+    chosen = Filter(*(tuple(data[name][1:]) for name in ("categories", "judges", "debaters")), "con")
+    expected = warehouse.expected("evil", chosen)
+    assert f"{expected['games']} of" in status
+
+
+def test_a_link_to_a_section_keeps_the_filter(browser: Browser, site: Path) -> None:
+    with opened(browser, site, "runs/mixed/judges.html#judge=judge-a&judge=judge-b") as page:
+        page.click(".contents a[href='#alignment']")
+        page.wait_for_function("location.hash.includes('at=alignment')")
+        assert {row[0] for row in table(page, "alignment")} == {"judge-a", "judge-b"}
+        address = page.url.partition("#")[2]
+        assert address == "judge=judge-a&judge=judge-b&at=alignment"
+        page.evaluate("location.hash = 'side=pro&debater=nobody&without_debater=alpha'")
+        page.wait_for_function("document.querySelector('.filter-status').textContent.includes('nobody')")
+        assert "Not in this run, and ignored: nobody" in page.inner_text(".filter-status")
+
+
+def test_cells_lead_to_the_debates_that_they_count(browser: Browser, site: Path) -> None:
+    with opened(browser, site, "runs/mixed/index.html#category=ethics&side=pro") as page:
+        links = page.eval_on_selector_all("#head-to-head .recomputed a", "all => all.map((each) => each.href)")
+        assert links
+        assert all(link.startswith(f"{site_address(site)}debates.html#run=mixed&debater=") for link in links)
+        assert all("&opponent=" in link and "&side=pro&rated=1&category=ethics" in link for link in links)
+        won = page.get_attribute("#leaderboard .recomputed td:nth-child(5) a", "href")
+        assert won is not None
+        assert "&result=win" in won
+
+
+def test_the_form_works_by_keyboard(browser: Browser, site: Path) -> None:
+    with opened(browser, site, "runs/mixed/judges.html") as page:
+        page.focus(".filter summary")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("input[name='category']")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        page.wait_for_selector(".recomputed")
+        assert "without_category=" in page.url
+        assert "judged debates counted" in page.inner_text("[role='status']")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_in_filtered_pages_and_they_fit(
+    browser: Browser, site: Path, scheme: Any, width: int
+) -> None:
+    look = {"color_scheme": scheme, "viewport": {"width": width, "height": 844}}
+    for path in ("index.html#without_judge=judge-a", "judges.html#category=ethics", "debaters.html#side=con"):
+        with opened(browser, site, f"runs/mixed/{path}", **look) as page:
+            assert violations(page) == [], path
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), path
+
+
+def test_without_scripts_or_debates_there_is_no_form(browser: Browser, site: Path) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(site_address(site) + "runs/mixed/index.html#side=pro")
+        assert not page.is_visible(".filters")
+        assert page.is_visible("#leaderboard > .scroll")
+    assert "data-outcomes" not in (site / "runs" / "t" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_rule_that_no_page_knows_is_not_applied(database: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "debatebench.duckdb"
+    copied.write_bytes(database.read_bytes())
+    with duckdb.connect(str(copied)) as con:
+        con.execute("update marts.panel_winners_v2 set winner = 'pro' where winner = 'con'")
+    with open_for_reading(copied) as con:
+        found = outcomes(con, "mixed")
+    assert found is not None
+    assert found["rule"] is None

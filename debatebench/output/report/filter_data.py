@@ -1,7 +1,7 @@
 """The decided debates of a run as columns, from which a page in a browser computes numbers again under a filter.
 
-A debate is three small numbers: its topic, its pairing (who debated) and its ballot (who voted for what). What these mean
-stands once, in lists. Debates are in the order in which they are rated.
+A debate is three small numbers: its topic, its pairing (who debated) and its ballot (who voted for what). What these
+mean stands once, in lists. Debates are in the order in which they are rated.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ order by leaderboard.rank nulls last, configured.model_id
 _JUDGES = """
 select distinct judge_id from marts.judge_verdicts where run_tag = $run_tag and is_valid order by judge_id
 """
-# A verdict is the place of the judge in the list of judges, the winner, and in a debate of four the teams that win. These
-# are texts, because equal ones are then the same ballot, with separators that are in no name.
+# A verdict is the place of the judge in the list of judges, the winner, and in a debate of four the teams that win.
+# These are texts, because equal ones are then the same ballot, with separators that are in no name.
 _DEBATES = """
 with
 
@@ -146,13 +146,14 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any] | N
 
     `None` if there is none.
 
-    `columns` has one number per debate in each list, in the order of rating: the place of its topic in `topics` (a list of
-    places in `categories`), of its pairing in `pairings` (lists of places in `debaters`; of two, pro first) and of its ballot
-    in `ballots` (the winner of a forfeit, or a list of judge, winner, judge, winner… as places in `judges` and `winners`).
-    `winners` are lists: a side or `tie`, then the teams that win where four debated. `rated` is null if all debates are
-    rated; `source` numbers the stored debates that were judged, and is null if each was judged once. `rule` is the macro
-    that decides a panel, or null if a page knows none that gives the winners of the warehouse; `t_95` are quantiles of
-    Student's t from one degree of freedom on, and `shown` are names as a person may see them where they hide something.
+    `columns` has one number per debate in each list, in the order of rating: the place of its topic in `topics` (a list
+    of places in `categories`), of its pairing in `pairings` (lists of places in `debaters`; of two, pro first) and of
+    its ballot in `ballots` (the winner of a forfeit, or a list of judge, winner, judge, winner… as places in `judges`
+    and `winners`). `winners` are lists: a side or `tie`, then the teams that win where four debated. `rated` is null if
+    all debates are rated; `source` numbers the stored debates that were judged, and is null if each was judged once.
+    `rule` is the macro that decides a panel, or null if a page knows none that gives the winners of the warehouse;
+    `t_95` are quantiles of Student's t from one degree of freedom on, and `shown` are names as a person may see them
+    where they hide something.
     """
     debates = _rows(con, _DEBATES, run_tag=run_tag)
     if not debates:

@@ -189,7 +189,9 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 
 
 def _page(name: str, file: Setting) -> Page:
-    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs", "filters"))
+    file.allow(
+        ("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs", "filters")
+    )
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
     sections = tuple(_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
