@@ -193,7 +193,7 @@ def _page(name: str, file: Setting) -> Page:
         ("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs", "filters")
     )
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
-    sections = tuple(_section(item) for item in file.at_key("sections").items())
+    sections = tuple(read_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
     is_split = KINDS[for_each].split_by is not None
     if is_split and (noted := next((section for section in sections if section.note), None)):
@@ -252,7 +252,8 @@ def _path(setting: Setting, for_each: ForEach) -> str:
     return path
 
 
-def _section(item: Setting) -> Section:
+def read_section(item: Setting) -> Section:
+    """A section as a file declares it. Raises `ConfigError` for what it cannot be."""
     item.allow(_SECTION_KEYS)
     show = item.at_key("show").choice(*CHARTS, *_NOT_CHARTS, default="table")
     identifier = item.at_key("id").text()

@@ -136,7 +136,7 @@ def view(
     section: Section, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str], link: Link
 ) -> SectionView:
     """Arrange the rows as the section defines. Raises `ConfigError` for a column that its query does not return."""
-    _check_columns(section, columns)
+    check_columns(section, columns)
     base = SectionView(
         id=section.id,
         title=section.title,
@@ -190,7 +190,8 @@ def _fields(base: SectionView) -> dict[str, Any]:
     return {name: getattr(base, name) for name in SectionView.__slots__}
 
 
-def _check_columns(section: Section, columns: Sequence[str]) -> None:
+def check_columns(section: Section, columns: Sequence[str]) -> None:
+    """Raise `ConfigError` for a column that the section names and its query does not return."""
     wanted = [*section.columns, *(column for role in section.roles.values() for column in role)]
     wanted += _TEXT_COLUMNS.get(section.show, ())
     named = [
