@@ -14,6 +14,7 @@ from debatebench.output.report.chart_parts import (
     frame,
     number_axis,
     plotly_text,
+    series_colour,
     short_text,
     written,
 )
@@ -24,7 +25,7 @@ _LEAST_HEIGHT = 300
 _MARGINS = 48
 _ROOM = 0.06
 """The part of the range of values that stays free above and below them."""
-_LEFT, _RIGHT = 0.12, 0.8
+_LEFT, _RIGHT = 0.12, 0.62
 """The room left of the first place, and that for names right of the last one, in parts of the way between them."""
 # Intervals of neighbours stand beside each other, and not on top of each other.
 _SPREAD = 0.014
@@ -39,6 +40,7 @@ class _Line:
     values: tuple[Any, ...]
     lows: tuple[Any, ...]
     highs: tuple[Any, ...]
+    colour: str
     is_strong: bool
 
     @property
@@ -50,8 +52,8 @@ class _Line:
 def slope(section: Section, rows: Sequence[Row]) -> Spec:
     """One line per row from its value before to its value now, with its name beside the later one.
 
-    `before_low`, `before_high`, `after_low` and `after_high` are the ends of intervals. A row whose `strong` is true has
-    the colour of what stands out, and the others are pale. Rows without both values are left out: the table has them.
+    `before_low`, `before_high`, `after_low` and `after_high` are ends of intervals. A row whose `strong` is true has
+    the colour of what stands out, and the others are pale. Rows without both values are only in the table.
     """
     before, after = section.role("before"), section.role("after")
     lines = [
@@ -60,7 +62,7 @@ def slope(section: Section, rows: Sequence[Row]) -> Spec:
             values=(row[before], row[after]),
             lows=tuple(_of_role(section, row, f"{place}_low") for place in ("before", "after")),
             highs=tuple(_of_role(section, row, f"{place}_high") for place in ("before", "after")),
-            is_strong=bool(_of_role(section, row, "strong")),
+            **_marked(bool(_of_role(section, row, "strong"))),
         )
         for row in rows
         if as_number(row[before]) is not None and as_number(row[after]) is not None
@@ -69,7 +71,10 @@ def slope(section: Section, rows: Sequence[Row]) -> Spec:
 
 
 def trend(section: Section, rows: Sequence[Row]) -> Spec:
-    """One line per series over the places `x`, in the order in which both first occur. `low` and `high` are optional."""
+    """One line per series over the places `x`, both in the order in which they first occur.
+
+    `low` and `high` are ends of intervals.
+    """
     places = list(dict.fromkeys(row[section.role("x")] for row in rows))
     by_series: dict[Any, dict[Any, Row]] = {}
     for row in rows:
@@ -81,8 +86,12 @@ def trend(section: Section, rows: Sequence[Row]) -> Spec:
             for role in ("y", "low", "high")
         )
         if any(as_number(value) is not None for value in values):
-            lines.append(_Line(name, values, lows, highs, is_strong=bool(len(by_series) == 1)))
+            lines.append(_Line(name, values, lows, highs, series_colour(len(lines)), is_strong=True))
     return _drawn(section, lines, [short_text(place) for place in places])
+
+
+def _marked(is_strong: bool) -> dict[str, Any]:
+    return {"colour": series_colour(0) if is_strong else "var(--tie)", "is_strong": is_strong}
 
 
 def _of_role(section: Section, row: Row, role: str) -> Any:
@@ -144,10 +153,6 @@ def _apart(values: Sequence[float], least: float) -> list[float]:
     return places
 
 
-def _colour(line: _Line) -> str:
-    return "var(--series-1)" if line.is_strong else "var(--tie)"
-
-
 def _trace(section: Section, line: _Line, places: Sequence[str], shift: float) -> Spec:
     name = plotly_text(line.name)
     texts = [f"{name}, {place}: {text}" for place, text in zip(places, _texts(section, line), strict=True)]
@@ -157,8 +162,8 @@ def _trace(section: Section, line: _Line, places: Sequence[str], shift: float) -
         "name": name,
         "x": [place + shift for place in range(len(places))],
         "y": [as_number(value) for value in line.values],
-        "line": {"color": _colour(line), "width": 3 if line.is_strong else 1.5},
-        "marker": {"color": _colour(line), "size": 8},
+        "line": {"color": line.colour, "width": 2.5 if line.is_strong else 1.5},
+        "marker": {"color": line.colour, "size": 8},
         "showlegend": False,
         "hovertext": texts,
         "hoverinfo": "text",
@@ -167,7 +172,7 @@ def _trace(section: Section, line: _Line, places: Sequence[str], shift: float) -
             "symmetric": False,
             "array": _distances(line.highs, line.values),
             "arrayminus": _distances(line.values, line.lows),
-            "color": _colour(line),
+            "color": line.colour,
             "thickness": 1.5,
             "width": 3,
         },
