@@ -50,8 +50,8 @@ def build_site(
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
 
     `run_tags`, `compare`, `title` and `front` choose what it is about, as in `Choice`; where they do not, `site.yml`
-    among the files does. Nothing in `out_dir` changes before every page is rendered, and files that do not belong to the
-    site are kept. The same warehouse and the same `now` (naive UTC) give the same bytes. Raises `UsageError`
+    among the files does. Nothing in `out_dir` changes before every page is rendered, and files that do not belong to
+    the site are kept. The same warehouse and the same `now` (naive UTC) give the same bytes. Raises `UsageError`
     for an unknown run, `ConfigError` for a file that cannot be used.
     """
     pages = load_pages(files)

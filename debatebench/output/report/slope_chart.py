@@ -79,7 +79,7 @@ def trend(section: Section, rows: Sequence[Row]) -> Spec:
     by_series: dict[Any, dict[Any, Row]] = {}
     for row in rows:
         by_series.setdefault(row[section.role("series")], {})[row[section.role("x")]] = row
-    lines = []
+    lines: list[_Line] = []
     for name, own in by_series.items():
         values, lows, highs = (
             tuple(_of_role(section, own[place], role) if place in own else None for place in places)
