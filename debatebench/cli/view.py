@@ -19,7 +19,7 @@ def view(
     port: PortOption = 0,
     no_browser: NoBrowserOption = False,
 ) -> None:
-    """Read the site in a browser, and follow runs while they play.
+    """Read the site in a browser, and follow a run that plays.
 
     The site is built in a hidden folder from what the journals hold now, and again when they grow; the warehouse and
     reports/site stay as they are. The address is printed on one line. Ctrl-C stops the server.

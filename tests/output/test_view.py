@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 import pytest
 from command_line import debatebench, tour
 from fake_provider import Behaviour, FakeProvider, Received
+from report_warehouse import HOSTILE, NOON, make_warehouse, tournament
 from serving import ServedCommand
-from site_pages import find_chromium
+from site_browser import Watched, chromium, violations, watched
 from started_run import start
 from tournament import good_answers, write_workspace
 
@@ -31,9 +32,8 @@ from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.workspace import Workspace
 
 if TYPE_CHECKING:
-    pass
+    from playwright.sync_api import Browser
 
-CHROMIUM = find_chromium()
 LONGEST_S = 90.0
 
 
@@ -182,7 +182,9 @@ def test_the_workspace_stays_as_it_was(finished: Path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_as_it_ends_annotate(finished: Path, number: signal.Signals):
     others = private_folders(finished)
-    code, err = ServedCommand(finished, "view").__enter__().stop(number)
+    view = ServedCommand(finished, "view").__enter__()
+    assert view.get("now").status == 200
+    code, err = view.stop(number)
     assert (code, "Traceback" in err) == (0, False)
     assert private_folders(finished) == others
 
@@ -414,3 +416,86 @@ def test_a_run_that_has_ended_says_how(tmp_path: Path, state: str, reason: str |
     progress_file(tmp_path, state=state, reason=reason)
     run = ProgressFiles(Workspace(tmp_path)).read()["tiny"]
     assert (run.is_playing, run.words) == (False, words)
+
+
+# --- in a browser -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@contextmanager
+def read(browser: Browser, view: ServedCommand, **look: Any) -> Iterator[Watched]:
+    """A page on which nothing may go wrong."""
+    with watched(browser, f"http://127.0.0.1:{view.port}/", **look) as page:
+        yield page
+        assert page.problems() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_on_the_page_of_the_present_and_it_fits(
+    browser: Browser, view: ServedCommand, scheme: Any, width: int
+):
+    with read(browser, view, color_scheme=scheme, viewport={"width": width, "height": 844}) as watched_page:
+        page = watched_page.open(f"{view.url}now")
+        page.wait_for_selector("#runs table")
+        assert page.locator("#runs tbody tr").count() == len(state_of(view)["runs"][0]["board"])
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    with read(browser, view, color_scheme=scheme, viewport={"width": width, "height": 844}) as watched_page:
+        page = watched_page.page
+        page.goto(f"{view.url}now")
+        page.wait_for_selector("#runs table")
+        assert violations(page) == []
+
+
+@pytest.mark.slow
+def test_a_page_says_when_there_are_newer_numbers_and_what_plays(tmp_path: Path, browser: Browser):
+    with held_run(tmp_path, after=41) as (process, gate):
+        wait_until_begun(tmp_path, process)
+        with ServedCommand(tmp_path, "view") as view, read(browser, view) as watched_page:
+            page = watched_page.open(view.url)
+            assert page.url == f"{view.url}now"
+            page.wait_for_selector("text=This page follows what is being played.")
+            page.wait_for_function("() => document.querySelector('progress').value >= 9")
+            page.get_by_role("link", name="The whole site").click()
+            page.get_by_role("link", name=re.compile(r"^tiny: \d+ of 12 debates$")).wait_for()
+            gate.open()
+            process.communicate(timeout=LONGEST_S)
+            newer = page.get_by_role("link", name="load them")
+            newer.wait_for(timeout=1000 * LONGEST_S)
+            newer.click()
+            page.wait_for_load_state("load")
+            page.goto(f"{view.url}now")
+            page.wait_for_selector("text=Finished.")
+
+
+@pytest.mark.slow
+def test_when_the_server_ends_the_page_says_so_and_keeps_its_numbers(finished: Path, browser: Browser):
+    with ServedCommand(finished, "view") as view, watched(browser, "http://127.0.0.1:") as watched_page:
+        page = watched_page.open(f"{view.url}now")
+        page.wait_for_selector("#runs table")
+        view.stop(signal.SIGTERM)
+        page.wait_for_selector("text=The server does not answer")
+        assert page.locator("#runs table").count() == 1
+
+
+@pytest.mark.slow
+def test_hostile_names_are_text_on_the_page_of_the_present(tmp_path: Path, browser: Browser):
+    database = Workspace(tmp_path).database
+    database.parent.mkdir(parents=True)
+    debaters = (f"a{HOSTILE}", f"b{HOSTILE}", f"c{HOSTILE}")
+    make_warehouse(database, (f"tag{HOSTILE}", tournament(f"tag{HOSTILE}", debaters, created_at=NOON)))
+    with ServedCommand(tmp_path, "view") as view, read(browser, view) as watched_page:
+        page = watched_page.open(f"{view.url}now")
+        page.wait_for_selector("#runs table")
+        assert page.locator("#runs tbody tr").count() == 3
+        shown = page.locator("#content").inner_text()
+        assert "<script>document.title='pwned'</script>" in shown
+        assert not re.search("[\x00\x1b\u202e\u2066\u200b]", shown)
+        assert page.locator("#content img, #content script").count() == 0
+        assert "pwned" not in page.title()
