@@ -644,6 +644,41 @@ def test_workspace_adds_and_replaces_pages(database: Path, tmp_path: Path) -> No
     )
 
 
+def test_cells_open_the_debates_that_they_count(database: Path, tmp_path: Path) -> None:
+    page = """
+path: mine.html
+title: Mine
+sections:
+  - id: wins
+    title: Wins
+    query: >-
+      select run_tag, model_id, wins, null as nothing, opponent_id, games from marts.head_to_head
+      join (select run_tag, model_id, wins as own from marts.leaderboard) using (run_tag, model_id)
+    columns:
+      model_id:
+      wins: {opens: {debater: model_id, opponent: opponent_id, result: =win, rated: =1}}
+      games: {opens: {debater: nothing}}
+  - id: table
+    title: By opponent
+    show: crosstab
+    query: select run_tag, model_id, opponent_id, games from marts.head_to_head
+    roles: {x: opponent_id, y: model_id, value: games}
+    columns:
+      games: {opens: {debater: model_id, opponent: opponent_id}}
+"""
+    site = build_site(
+        database, overlay(tmp_path, pages__mine=page), tmp_path / "site", run_tags=["tiny", "evil"], now=NOW
+    ).parent
+    links = [str(attrs["href"]) for tag, attrs in parse(site / "mine.html").tags if tag == "a" and "href" in attrs]
+    opened = [link for link in links if link.startswith("debates.html#")]
+    assert "debates.html#run=tiny&debater=alpha&opponent=beta&result=win&rated=1" in opened
+    assert "debates.html#run=tiny&debater=alpha&opponent=beta" in opened
+    assert len(opened) == 2 * len(run_query(database, "select 1 from marts.head_to_head").rows)
+    evil = [link for link in opened if "run=evil" in link]
+    assert evil
+    assert all(re.fullmatch(r"[\w.#=&%-]+", link) for link in evil)
+
+
 def test_page_of_the_readme_can_be_used(database: Path, tmp_path: Path) -> None:
     readme = (packaged("reports") / "README.md").read_text(encoding="utf-8")
     (page,) = re.findall(r"```yaml\n(.*?)```", readme, re.S)
@@ -681,6 +716,8 @@ PAGE = "path: p.html\ntitle: P\nsections:\n  - id: a\n    title: A\n    query: s
         (PAGE + "    show: dots\n    roles: {label: x, value: [x, x]}\n", "roles.value: found"),
         (PAGE + "    options: {range: [1, 0]}\n", "range: found .*; allowed: two numbers, the lower first"),
         (PAGE + "    columns: {x: {format: euro}}\n", "format: found 'euro'; allowed: text, count"),
+        (PAGE + "    columns: {x: {opens: {model: x}}}\n", r"opens\.model: found an unknown key"),
+        (PAGE + "    columns: {x: {opens: {debater: y}}}\n", "returns no column 'y'; it returns: x"),
         (PAGE + "    columns: {y: }\n", "the query of section 'a' returns no column 'y'; it returns: x"),
         (PAGE + "  - id: a\n    title: B\n    query: select 1\n", "'a' occurs twice"),
         (PAGE.replace("id: a", "id: 'a b'"), "id: found 'a b'; allowed: lower-case letters"),

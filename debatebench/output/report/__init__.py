@@ -11,6 +11,7 @@ name_places.py  where the names of points are written, so that they do not cover
 page.py         page definitions of `reports/pages` → typed pages of sections
 reasons.py      why an interval or a p value is missing, or what it does not say, in words
 render.py       pages and what they are about → HTML, page by page
+search_index.py a word index of the texts of debates, in parts that a page loads on demand
 sections.py     a section's query and rows → the values of its template
 site.py         write all pages and assets as one folder
 subjects.py     what pages are about: the site, a run, a comparison, a debater, a debate

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 
 from debatebench.config.setting import Setting, read_file
+from debatebench.output.report.links import FACETS
 from debatebench.shared.errors import ConfigError
 
 ForEach = Literal["site", "run", "comparison", "debater", "debate"]
@@ -81,7 +82,8 @@ class ColumnFormat:
 
     `to` is the column with the upper ends of the intervals whose lower ends are in this one: a cell shows both.
     `reason` is the column that says why a cell is missing, or what it does not say, as `macros.reason_of` does.
-    `cases` is the column with the group of cases, on the same page, to which a cell of this column leads.
+    `cases` is the column with the group of cases, on the same page, to which a cell of this column leads. `opens` makes
+    it lead to the debates that it counts: facet → the column with its value, or after `=` the value itself.
     """
 
     label: str | None = None
@@ -89,6 +91,7 @@ class ColumnFormat:
     to: str | None = None
     reason: str | None = None
     cases: str | None = None
+    opens: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +259,13 @@ def _column(setting: Setting) -> ColumnFormat:
     """A heading, or a heading and a format, or nothing, which derives both from the column's name."""
     if not isinstance(setting.value, dict):
         return ColumnFormat(label=setting.optional_text())
-    setting.allow(("label", "format", "to", "reason", "cases"))
-    return ColumnFormat(**setting.fields(ColumnFormat, "label", "format", "to", "reason", "cases"))
+    setting.allow(("label", "format", "to", "reason", "cases", "opens"))
+    opens = setting.at_key("opens")
+    opens.allow(FACETS)
+    return ColumnFormat(
+        **setting.fields(ColumnFormat, "label", "format", "to", "reason", "cases"),
+        opens={facet: opens.at_key(facet).text() for facet in opens.mapping()},
+    )
 
 
 def _roles(setting: Setting, show: str) -> dict[str, tuple[str, ...]]:

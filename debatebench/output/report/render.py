@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from debatebench.output.report.html import render
+from debatebench.output.report.links import debates_link
 from debatebench.output.report.page import KINDS, ForEach, Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
 from debatebench.output.report.subjects import QUERY_TIMEOUT_S, Site, Subject, fill, path_of, run_tags, subjects
@@ -175,7 +176,9 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
     runs = {run.tag: run for run in site.runs}
     own = {"run_tag": subject.run.tag} if subject.run else {}
 
-    def link(kind: ForEach, row: Row) -> str | None:
+    def link(kind: ForEach | Literal["debates"], row: Row) -> str | None:
+        if kind == "debates":
+            return _debates_link(root, runs, {**({"run": subject.run.tag} if subject.run else {}), **row})
         page = pages.get(kind)
         words = {name: row.get(name, own.get(name)) for name in KINDS[kind].path}
         run = runs.get(words["run_tag"])
@@ -188,6 +191,13 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
         return root + path_of(page, words)
 
     return link
+
+
+def _debates_link(root: str, runs: Container[str], facets: Row) -> str | None:
+    """Where the debates with these facets are, if their run is one of the site."""
+    tag = facets.get("run")
+    others = {name: value for name, value in facets.items() if name != "run"}
+    return debates_link(root, run_tag=str(tag), **others) if tag in runs else None
 
 
 def _banners(page: Page, subject: Subject) -> list[str]:
