@@ -9,6 +9,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import Any, Literal, NamedTuple
 
+from debatebench.output.report.data_files import packed
 from debatebench.output.report.html import render
 from debatebench.output.report.links import debates_link
 from debatebench.output.report.page import KINDS, ForEach, Page, Section
@@ -121,7 +122,8 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
             "has_charts": any(each.charts for each in views),
-            "scripts": ["tables.js"],
+            "scripts": ["data.js", "tables.js", "figures.js"],
+            "csv": packed(csv) if (csv := {each.id: each.csv for each in views if each.csv}) else "",
             "banners": _banners(page, subject),
             "crumbs": _crumbs(site, page, subject, root),
             "tabs": _tabs(site, page, subject, root),
