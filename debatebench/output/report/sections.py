@@ -112,6 +112,8 @@ class SectionView:
     empty: str
     is_empty: bool
     notes: tuple[str, ...]
+    recompute: str | None = None
+    """What the section shows under a filter of the debates."""
     is_wide: bool = False
     """Whether each of several charts needs the whole width."""
     table: Table | None = None
@@ -134,7 +136,7 @@ def view(
     section: Section, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str], link: Link
 ) -> SectionView:
     """Arrange the rows as the section defines. Raises `ConfigError` for a column that its query does not return."""
-    _check_columns(section, columns)
+    check_columns(section, columns)
     base = SectionView(
         id=section.id,
         title=section.title,
@@ -144,6 +146,7 @@ def view(
         empty=section.empty,
         is_empty=not rows and section.show != "text",
         notes=(*notes, *remarks(section, rows)),
+        recompute=section.recompute,
         is_wide=section.show == "scatter",
     )
     if not rows:
@@ -187,7 +190,8 @@ def _fields(base: SectionView) -> dict[str, Any]:
     return {name: getattr(base, name) for name in SectionView.__slots__}
 
 
-def _check_columns(section: Section, columns: Sequence[str]) -> None:
+def check_columns(section: Section, columns: Sequence[str]) -> None:
+    """Raise `ConfigError` for a column that the section names and its query does not return."""
     wanted = [*section.columns, *(column for role in section.roles.values() for column in role)]
     wanted += _TEXT_COLUMNS.get(section.show, ())
     named = [
