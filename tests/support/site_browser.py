@@ -109,9 +109,8 @@ def draw_charts(page: Page) -> int:
             scrollTo(0, 0);
         }"""
     )
-    page.wait_for_function(
-        "count => document.querySelectorAll('figure.chart .js-plotly-plot .main-svg').length >= count", arg=count
-    )
+    for undrawn in figures.all():
+        undrawn.locator(".main-svg").first.wait_for(state="attached")
     return count
 
 
