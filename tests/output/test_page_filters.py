@@ -869,9 +869,9 @@ def test_page_with_filters_that_cannot_be_used_is_refused(tmp_path: Path) -> Non
     run = {"path": "runs/{run_tag}/a.html", "kind": "run"}
     for values, message in (
         ({"path": "a.html", "kind": "site", "keys": "filters: [side]\n", "more": ""}, "only in a page for each run"),
-        ({**run, "keys": "filters: [colour]\n", "more": ""}, "found 'colour'; allowed: 'category', 'side'"),
+        ({**run, "keys": "filters: [colour]\n", "more": ""}, "found 'colour'; allowed: category, side"),
         ({**run, "keys": "", "more": ", recompute: sides"}, "recompute in a page with filters"),
-        ({**run, "keys": "filters: [side]\n", "more": ", recompute: elo"}, "found 'elo'; allowed: 'leaderboard'"),
+        ({**run, "keys": "filters: [side]\n", "more": ", recompute: elo"}, "found 'elo'; allowed: leaderboard"),
     ):
         (tmp_path / "a.yml").write_text(page.format(**values), encoding="utf-8")
         with pytest.raises(ConfigError) as error:

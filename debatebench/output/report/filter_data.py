@@ -91,7 +91,7 @@ select
 
 from marts.decided_debates as debates
 inner join staging.stg_debates as stored using (run_tag, debate_id)
-left join staging.stg_topics as topics using (run_tag, topic_id)
+left join staging.stg_topics as topics on debates.run_tag = topics.run_tag and debates.topic_id = topics.topic_id
 left join ballots using (debate_id)
 left join teams on debates.debate_id = teams.debate_id and not debates.is_rated
 where debates.run_tag = $run_tag and debates.winner is not null
