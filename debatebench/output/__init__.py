@@ -7,4 +7,5 @@ export/       chosen runs as Parquet, JSONL, a DuckDB file or a dbt project
 publish/      what was written, copied to storage like S3's and to the Hub of Hugging Face
 report/       the static site, rendered from queries
 serving/      serve pages to one browser on this computer
+view/         the site in a browser, and runs while they play
 """

@@ -2,7 +2,7 @@
 // cannot fetch files, but they can load scripts.
 "use strict";
 
-window.debatebench = (() => {
+window.debatebench = Object.assign(window.debatebench ?? {}, (() => {
   const folder = new URL("../data/", document.currentScript.src);
   const asked = new Map();
   const waiting = new Map();
@@ -49,5 +49,5 @@ window.debatebench = (() => {
     waiting.delete(name);
   };
 
-  return { load, received };
-})();
+  return { load, received, unpacked };
+})());

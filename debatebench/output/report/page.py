@@ -7,7 +7,7 @@ without changing code. Files are read strictly; errors give the file, the key pa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -31,6 +31,7 @@ Format = Literal[
     "flag",
     "winner",
     "run",
+    "comparison",
     "debater",
     "debate",
 ]
@@ -43,9 +44,17 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "line": (("x", "y", "series"), ()),
     "scatter": (("x", "y", "label"), ("detail", "series", "frontier", "baseline", "panel")),
     "dots": (("label", "value"), ("detail", "low", "high", "baseline", "panel")),
+    "slope": (("label", "before", "after"), ("before_low", "before_high", "after_low", "after_high", "strong")),
+    "trend": (("x", "y", "series"), ("low", "high")),
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
 }
 """What each chart needs to know of its query: the roles that columns must take, and those that they may take."""
+
+FILTERS = ("category", "side", "judge", "debater")
+"""What the debates can be filtered by of which a page in a browser computes sections again."""
+
+RECOMPUTED = ("leaderboard", "sides", "head_to_head", "judge_agreement", "judge_sides", "judge_alignment")
+"""What a section can show again under a filter; `assets/filters.js` has a table for each."""
 
 _PAGES_FOLDER = "pages/"
 _NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "notes", "cases", "text")
@@ -57,8 +66,8 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 class Kind:
     """A kind of page: the placeholders that its path must contain, and further ones of its titles and texts.
 
-    The queries of a page with `split_by` run once for all pages of a run, and return this column, whose value says to
-    which page a row belongs.
+    The queries of a page with `split_by` run once for all pages of a run, or for all comparisons, and return this
+    column, whose value says to which page a row belongs.
     """
 
     path: frozenset[str] = frozenset()
@@ -69,7 +78,7 @@ class Kind:
 KINDS: dict[ForEach, Kind] = {
     "site": Kind(),
     "run": Kind(frozenset({"run_tag"})),
-    "comparison": Kind(frozenset({"baseline", "candidate"})),
+    "comparison": Kind(frozenset({"baseline", "candidate"}), split_by="compared"),
     "debater": Kind(frozenset({"run_tag", "model_id"}), split_by="model_id"),
     "debate": Kind(frozenset({"run_tag", "debate_id"}), frozenset({"motion"}), split_by="debate_id"),
 }
@@ -119,7 +128,8 @@ class Section:
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
     `speeches`, `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query).
     `roles` say which columns a chart uses for what. `columns` are those of the table, in order; empty means all. `note`
-    is SQL that returns remarks, one per row.
+    is SQL that returns remarks, one per row. `recompute` is what the section shows, of `RECOMPUTED`, under a filter. A
+    table that is `folded` is shown on demand.
     """
 
     id: str
@@ -131,8 +141,10 @@ class Section:
     columns: Mapping[str, ColumnFormat] = field(default_factory=dict)
     options: Options = Options()
     note: str | None = None
+    recompute: str | None = None
     empty: str = "Nothing to show yet."
     hide_when_empty: bool = False
+    folded: bool = False
     limit: int = 1000
     source: str = ""
 
@@ -152,7 +164,7 @@ class Page:
     Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the maximum
     number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page, nor one where
     the query `needs` returns no row. The parameters that a query can use are those of the page's `Subject`; `needs` can
-    use `$run_tags`.
+    use `$run_tags`. With `filters`, of `FILTERS`, readers can filter the debates of a run.
     """
 
     name: str
@@ -166,6 +178,7 @@ class Page:
     position: int
     least_runs: int = 0
     needs: Section | None = None
+    filters: tuple[str, ...] = ()
 
 
 def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
@@ -181,7 +194,9 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 
 
 def _page(name: str, file: Setting) -> Page:
-    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs"))
+    file.allow(
+        ("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs", "filters")
+    )
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
     sections = tuple(read_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
@@ -202,7 +217,18 @@ def _page(name: str, file: Setting) -> Page:
         position=file.at_key("position").whole(100, least=0),
         least_runs=file.at_key("least_runs").whole(0, least=0),
         needs=_needs(file.at_key("needs")),
+        filters=_filters(file.at_key("filters"), for_each, sections),
     )
+
+
+def _filters(setting: Setting, for_each: ForEach, sections: Sequence[Section]) -> tuple[str, ...]:
+    """What readers can filter by, in the order in which the page offers it."""
+    if setting.is_given and for_each != "run":
+        setting.refuse("filters only in a page for each run", is_shown=False)
+    chosen = {item.choice(*FILTERS) for item in setting.items()}
+    if not chosen and (lost := next((section for section in sections if section.recompute), None)):
+        raise ConfigError(f"{lost.source}: found recompute; allowed: recompute in a page with filters.")
+    return tuple(name for name in FILTERS if name in chosen)
 
 
 def _needs(setting: Setting) -> Section | None:
@@ -238,7 +264,7 @@ def read_section(item: Setting) -> Section:
     identifier = item.at_key("id").text()
     if not re.fullmatch(r"[a-z][a-z0-9-]*", identifier):
         item.at_key("id").refuse("lower-case letters, digits and '-'")
-    note = item.at_key("note")
+    note, recompute = item.at_key("note"), item.at_key("recompute")
     return Section(
         id=identifier,
         title=item.at_key("title").text(),
@@ -249,8 +275,10 @@ def read_section(item: Setting) -> Section:
         columns={name: _column(item.at_key("columns").at_key(name)) for name in item.at_key("columns").mapping()},
         options=_options(item.at_key("options")),
         note=note.text() if note.is_given else None,
+        recompute=recompute.choice(*RECOMPUTED) if recompute.is_given else None,
         empty=item.at_key("empty").text("Nothing to show yet."),
         hide_when_empty=item.at_key("hide_when_empty").flag(False),
+        folded=item.at_key("folded").flag(False),
         limit=item.at_key("limit").whole(1000, least=1),
         source=item.place,
     )

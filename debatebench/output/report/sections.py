@@ -13,6 +13,7 @@ from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_value
 from debatebench.output.report.page import CHARTS, ColumnFormat, ForEach, Section
 from debatebench.output.report.reasons import missing_because, remarks
 from debatebench.shared.errors import ConfigError
+from debatebench.shared.result_formats import render
 
 Row = Mapping[str, Any]
 Link = Callable[[ForEach | Literal["debates"], Row], str | None]
@@ -112,11 +113,16 @@ class SectionView:
     empty: str
     is_empty: bool
     notes: tuple[str, ...]
+    is_folded: bool = False
+    recompute: str | None = None
+    """What the section shows under a filter of the debates."""
     is_wide: bool = False
     """Whether each of several charts needs the whole width."""
     table: Table | None = None
     charts: tuple[Panel, ...] = ()
     legend: tuple[LegendEntry, ...] = ()
+    csv: str = ""
+    """The rows of a chart, a table or figures with all their columns and digits, for a spreadsheet."""
     facts: tuple[tuple[str, Cell], ...] = ()
     speeches: tuple[Speech, ...] = ()
     folds: tuple[Notes, ...] = ()
@@ -144,11 +150,15 @@ def view(
         empty=section.empty,
         is_empty=not rows and section.show != "text",
         notes=(*notes, *remarks(section, rows)),
+        is_folded=section.folded,
+        recompute=section.recompute,
         is_wide=section.show == "scatter",
     )
     if not rows:
         return base
     changes: dict[str, Any] = {}
+    if section.show not in _TEXT_COLUMNS:
+        changes["csv"] = render(columns, ([row[name] for name in columns] for row in rows), "csv")
     match section.show:
         case "facts":
             changes["facts"] = _facts(section, rows[0], link)
@@ -224,14 +234,14 @@ def _cells(section: Section, name: str, rows: Sequence[Row]) -> list[Cell]:
 
 
 def _interval(low: Cell, high: Cell) -> Cell:
-    return Cell(MISSING) if MISSING in (low.text, high.text) else replace(low, text=f"{low.text} – {high.text}")
+    return Cell(MISSING) if MISSING in (low.text, high.text) else replace(low, text=f"{low.text} to {high.text}")
 
 
 def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Cell:
     """The cell, with a link if the format of its column has one."""
     column = section.columns.get(name, ColumnFormat())
     chosen = column.format or guess_format(name, [row[name]])
-    href = link(chosen, _target(name, row)) if chosen in ("run", "debater", "debate") else None
+    href = link(chosen, _target(name, row)) if chosen in ("run", "comparison", "debater", "debate") else None
     if column.cases is not None and row[column.cases] is not None:
         href = f"#{_anchor(row[column.cases])}"
     if column.opens and row[name] is not None:
