@@ -94,7 +94,6 @@ debatebench.debates.makeFilters = (box, change) => {
       type: "search",
       autocomplete: "off",
       spellcheck: "false",
-      "aria-describedby": "search-help",
       on: {
         input: (event) => {
           clearTimeout(pause);
@@ -133,11 +132,16 @@ debatebench.debates.makeFilters = (box, change) => {
   box.append(
     search,
     element(
-      "p",
-      { class: "note", id: "search-help" },
-      "All words must occur, in any order; a word also finds longer ones that begin with it, unless it stands in quotation " +
-        "marks. Case and accents do not matter. In Chinese, Japanese, Thai, Lao, Khmer and Burmese, each pair of neighbouring " +
-        "characters must occur.",
+      "details",
+      { class: "search-help" },
+      element("summary", {}, "How it searches"),
+      element(
+        "p",
+        { class: "note" },
+        "All words must occur, in any order; a word also finds longer ones that begin with it, unless it stands in " +
+          "quotation marks. Case and accents do not matter. In Chinese, Japanese, Thai, Lao, Khmer and Burmese, each pair " +
+          "of neighbouring characters must occur.",
+      ),
     ),
     fold,
   );

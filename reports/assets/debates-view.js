@@ -2,7 +2,7 @@
 "use strict";
 
 debatebench.debates.view = (() => {
-  const { element, visible, marked, winnerMark, counted, dollars, lists } = debatebench.debates;
+  const { element, marked, winnerMark, counted, dollars, lists } = debatebench.debates;
   const LONGEST = 20_000;
   let ids = 0;
 
@@ -209,7 +209,7 @@ debatebench.debates.view = (() => {
   const column = (list, name, at) => list[name][at];
   const coded = (list, name, at) => list[name].values[list[name].codes[at]] ?? null;
 
-  const outcome = (all, at) => {
+  const outcome = (all, at, texts) => {
     const list = all.list(at);
     const own = all.number(at);
     const status = coded(list, "status", own);
@@ -219,7 +219,7 @@ debatebench.debates.view = (() => {
     const made = column(list, "created", own);
     const scores = ["proScore", "conScore"].map((name) => column(list, name, own));
     const recorded = { p: "pro", c: "con", t: "tie" }[list.recorded[own]];
-    const missing = (column(list, "expected", own) ?? 0) - votes.length;
+    const missing = (column(list, "expected", own) ?? 0) - texts.verdicts.length;
     const [pro, con] = all.sides(at);
     return facts([
       ["Winner", winnerMark(all.winnerName(at))],
@@ -275,7 +275,7 @@ debatebench.debates.view = (() => {
           .slice(0, 20)
           .flatMap((each, place) => [
             place ? ", " : null,
-            element("a", { href: context.open(each) }, `run ${all.runTag(each)}, trial ${coded1(all, each)}`),
+            element("a", { href: context.open(each) }, `run ${all.runTag(each)}, trial ${trialOf(all, each)}`),
           ]),
         again.length > 20 ? ` and ${again.length - 20} more` : null,
         ". ",
@@ -285,7 +285,7 @@ debatebench.debates.view = (() => {
     return parts.map((part) => element("p", { class: "note remark", dir: "auto" }, part));
   };
 
-  const coded1 = (all, at) => all.list(at).trial[all.number(at)] ?? 1;
+  const trialOf = (all, at) => all.list(at).trial[all.number(at)] ?? 1;
 
   const settings = (all, at) => {
     const list = all.list(at);
@@ -319,40 +319,39 @@ debatebench.debates.view = (() => {
       : null;
 
   // A debate as an element. `level` is that of its title; `context` makes links, and knows which words are searched.
-  const debate = (all, at, texts, { level, terms, linkOf, open, beside, calls }) => {
+  const debate = (all, at, texts, { level, terms, linkOf, open, beside, calls, startsWithVerdicts }) => {
     ids += 1;
     const id = `debate-${ids}`;
     const context = { terms, linkOf, open, beside, calls, heading: (deeper) => `h${level + deeper}` };
     const title = element("h" + level, { id: `${id}-title`, class: "debate-title", dir: "auto", tabIndex: -1 }, marked(all.motion(at), terms));
+    const parts = [
+      element(
+        "section",
+        { class: "speeches", "aria-labelledby": `${id}-speeches` },
+        element(context.heading(1), { id: `${id}-speeches` }, "Speeches"),
+        texts.turns.length
+          ? texts.turns.map((turn) => speech(turn, context))
+          : element("p", { class: "empty" }, "No speeches."),
+      ),
+      element(
+        "section",
+        { class: "verdicts", "aria-labelledby": `${id}-verdicts` },
+        element(context.heading(1), { id: `${id}-verdicts` }, "Verdicts"),
+        verdictsOf(texts, context),
+      ),
+    ];
     return element(
       "article",
       { class: "debate", "aria-labelledby": `${id}-title` },
       title,
       element("p", { class: "against", dir: "auto" }, all.opponents(at)),
-      outcome(all, at),
+      outcome(all, at, texts),
       remarks(all, at, context),
       seats(texts),
-      element(
-        "div",
-        { class: "reading" },
-        element(
-          "section",
-          { class: "speeches", "aria-labelledby": `${id}-speeches` },
-          element(context.heading(1), { id: `${id}-speeches` }, "Speeches"),
-          texts.turns.length
-            ? texts.turns.map((turn) => speech(turn, context))
-            : element("p", { class: "empty" }, "No speeches."),
-        ),
-        element(
-          "section",
-          { class: "verdicts", "aria-labelledby": `${id}-verdicts` },
-          element(context.heading(1), { id: `${id}-verdicts` }, "Verdicts"),
-          verdictsOf(texts, context),
-        ),
-      ),
+      element("div", { class: "reading" }, startsWithVerdicts ? parts.reverse() : parts),
       settings(all, at),
     );
   };
 
-  return { debate, visible };
+  return { debate };
 })();

@@ -142,6 +142,7 @@
     const opened = drawn.opened;
     drawn.opened = -1;
     document.title = pageTitle;
+    document.body.classList.remove("reads");
     $("one").hidden = true;
     $("one").replaceChildren();
     $("browse").hidden = false;
@@ -177,10 +178,11 @@
     );
   };
 
-  const shownDebate = async (at, state, level, more) => {
+  const shownDebate = async (at, state, more, startsWithVerdicts = false) => {
     const texts = await lists.textsOf(all, at);
     return view.debate(all, at, texts, {
-      level,
+      level: 2,
+      startsWithVerdicts,
       terms: termsOf(state.filters.get("q") ?? ""),
       linkOf: (target) => linkOf(at, { ...more, ...target }),
       open: (other) => linkOf(other),
@@ -228,15 +230,15 @@
     const parts = [walk(at, state)];
     const other = state.debate.beside === null ? -1 : findBeside(state.debate.beside);
     if (other >= 0) {
-      const first = await shownDebate(at, state, 2, { beside: state.debate.beside });
-      const second = await shownDebate(other, { ...state, debate: null }, 2, {});
+      const first = await shownDebate(at, state, { beside: state.debate.beside }, true);
+      const second = await shownDebate(other, state, {}, true);
       parts.push(element("p", {}, element("a", { href: linkOf(at) }, "Show only the first debate")));
       parts.push(element("div", { class: "two" }, first, second));
     } else {
       if (state.debate.beside !== null) {
         parts.push(element("p", { class: "note", role: "alert" }, `No debate ${state.debate.beside} to show beside this one.`));
       }
-      parts.push(await shownDebate(at, state, 2, {}));
+      parts.push(await shownDebate(at, state, {}));
     }
     if (own !== turn) {
       return;
@@ -245,6 +247,7 @@
     box.replaceChildren(...parts);
     $("browse").hidden = true;
     box.hidden = false;
+    document.body.classList.add("reads");
     document.title = `${visible(all.motion(at)).slice(0, 120)} · ${pageTitle}`;
     const aim = target(state);
     const fold = aim?.querySelector("details.notes");

@@ -4,6 +4,7 @@ chart_parts.py  common parts of charts: frame, axes, colours, values and names
 charts.py       rows → chart specifications for plotly, as plain data
 colours.py      colour scales of heat maps, and a readable text colour for each colour
 data_files.py   data for scripts: an object → a compressed script
+debates_data.py the debates of the site as data for the page of debates
 folder.py       replace the files of the site; leave other files unchanged
 html.py         values → HTML; all text from the warehouse is escaped
 links.py        links to the debates that a number counts
@@ -14,5 +15,5 @@ render.py       pages and what they are about → HTML, page by page
 search_index.py a word index of the texts of debates, in parts that a page loads on demand
 sections.py     a section's query and rows → the values of its template
 site.py         write all pages and assets as one folder
-subjects.py     what pages are about: the site, a run, a comparison, a debater, a debate
+subjects.py     what pages are about: the site, a run, a comparison, a debater
 """

@@ -200,6 +200,8 @@ _SEAT_ORDER = ("OG", "OO", "CG", "CO")
 
 def debates_data(site: Site) -> Iterator[tuple[str, Any]]:
     """The names of the data of all debates, and the data; see the top of this file."""
+    if not site.runs:
+        return
     tags = [run.tag for run in site.runs]
     with sql_errors(None):
         known = {row[0]: row for row in _fetched(site.con, _RUNS, {"run_tags": tags})}
@@ -383,7 +385,7 @@ class _Stream:
     def __init__(self, con: duckdb.DuckDBPyConnection, sql: str, run_tag: str, key: Callable[[Row], Any]) -> None:
         named = {"run_tag": run_tag}
         counts = f"select debate_id, count(*) from ({sql}) group by debate_id"
-        self._left = Counter(dict(_fetched(con, counts, named)))
+        self._left: Counter[str] = Counter(dict(_fetched(con, counts, named)))
         self._key = key
         self._waiting: dict[str, list[Row]] = {}
         self._cursor = con.cursor()

@@ -40,7 +40,7 @@ def build_site(
     with open_for_reading(database) as con:
         if not has_relation(con, "marts.runs"):
             raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
-        site = Site(con, environment(files), pages, find_runs(con, pages, run_tags), database.name, now)
+        site = Site(con, environment(files), pages, find_runs(con, run_tags), database.name, now)
         try:
             _publish(site, files, out_dir.resolve())
         except OSError as error:
