@@ -266,6 +266,7 @@ def _as_data(comparison: Comparison) -> dict[str, Any]:
     return {
         "baseline": asdict(comparison.baseline),
         "candidate": asdict(comparison.candidate),
+        "outcome": comparison.outcome,
         "comparability": {**comparison.verdict, "items": comparison.items, "basis": comparison.basis()},
         "debaters": comparison.debaters,
         "judges": comparison.judges,
@@ -319,6 +320,7 @@ def _attack_gate_data(candidate: str, attacks: AttackGate) -> dict[str, Any]:
 def _print_comparison(comparison: Comparison, show_all: bool, output: Format) -> None:
     """Print the tables for people, one below the other."""
     say(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.", output)
+    say(comparison.outcome, output)
     say(comparison.verdict["explanation"], output)
     say(comparison.basis(), output)
     say(f"SQL models of the winners, in both: {', '.join(comparison.sql_models.values())}.", output)
@@ -410,16 +412,14 @@ def _print_measure(comparison: Comparison, measure: str, output: Format) -> None
 
 
 def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) -> None:
-    """Print all scores by dimension, or only those whose change is significant."""
-    from debatebench.query.comparison import is_settled
-
+    """Print all scores by dimension, or only those that changed by more than chance."""
     rows = [row for row in comparison.debaters if row["measure"] == "dimension_score"]
-    changed = [row for row in rows if is_settled(row)]
+    changed = [row for row in rows if row["is_settled"]]
     shown = rows if show_all else changed
     if shown:
         caption = "Scores by dimension"
         print_caption(
-            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} changed significantly",
+            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} changed by more than chance",
             output,
         )
         _print_rows([_picked(row, ("model_id", "dimension", *_CHANGES, "method")) for row in shown], output)
@@ -447,7 +447,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
     from debatebench.shared.visible_text import shortened
 
     return {
-        "item": item["item"],
+        "setting": item["setting"],
         "state": item["state"],
         "baseline": shortened(item["baseline_value"], _LONGEST),
         "candidate": shortened(item["candidate_value"], _LONGEST),
