@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from debatebench.cli.common import (
-    Format,
     FormatOption,
     built_workspace,
+    format_option,
     note,
     print_caption,
     print_json,
@@ -25,6 +24,7 @@ from debatebench.cli.common import (
 from debatebench.cli.playing_options import stated
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import RegressionError, UsageError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.query.attack_gate import AttackGate
@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from debatebench.query.gate import GateResult
 
 Rows = Sequence[Mapping[str, Any]]
-
-
-class GateFormat(StrEnum):
-    """How the outcome of a gate is printed."""
-
-    TABLE = "table"
-    LINE = "line"
-    JSON = "json"
-    JSONL = "jsonl"
-    CSV = "csv"
-    TSV = "tsv"
-    MARKDOWN = "markdown"
-    JUNIT = "junit"
 
 
 _NAME = "A run tag or benchmark version; run:NAME or version:NAME if the name is both."
@@ -134,7 +121,7 @@ def gate(
     require_comparable: Annotated[
         bool, typer.Option("--require-comparable", help="Fail if the two are not known to be like for like.")
     ] = False,
-    output: Annotated[GateFormat, typer.Option("--format", help="How to print the result.")] = GateFormat.TABLE,
+    output: Annotated[Format, format_option(Format.JUNIT)] = Format.TABLE,
 ) -> None:
     """Fail if the candidate is worse than the baseline.
 
@@ -167,19 +154,19 @@ def gate(
         )
         found = _gate_data(comparison, result, attacks)
         rows = found["checks"]
-    if output is GateFormat.JUNIT:
+    if output is Format.JUNIT:
         say(_gate_junit(" against ".join(subjects[::-1]), result, attacks, found), keep_lines=True)
-    elif output is GateFormat.JSON:
+    elif output is Format.JSON:
         print_json(found)
-    elif (shown := Format(output.value)).is_one_table:
-        _print_rows(rows, shown)
+    elif output.is_one_table:
+        _print_rows(rows, output)
     else:
         if result is not None:
-            say("What this gate can find:", shown)
+            say("What this gate can find:", output)
             for power in result.power:
-                say(power_sentence(power), shown)
-            _print_checks(result, shown)
-        _print_attack_checks(attacks, shown)
+                say(power_sentence(power), output)
+            _print_checks(result, output)
+        _print_attack_checks(attacks, output)
     for warning in found["warnings"]:
         warn(f"{warning}.")
     if not found["is_passed"]:

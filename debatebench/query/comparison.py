@@ -116,8 +116,9 @@ class Comparison:
     """A pair of subjects: the SQL models' rows about it, unchanged, without the columns that name the pair.
 
     `verdict` is the row of `marts.comparability_verdicts`, `outcome` the sentence of `marts.comparison_outcomes` about
-    what changed, `items` are the rows of `marts.run_comparability`, `debaters`, `judges` and `panels` those of the models of these names, `flipped` those of `marts.debate_comparison`,
-    whose counts are `debates`. `sql_models` names the versions of the rules for winners behind all numbers.
+    what changed, `items` are the rows of `marts.run_comparability`, `debaters`, `judges` and `panels` those of the
+    models of these names, `flipped` those of `marts.debate_comparison`, whose counts are `debates`. `sql_models` names
+    the versions of the rules for winners behind all numbers.
     `unfinished` are runs with planned debates that are not complete, and `pools` are the rows of
     `marts.version_warnings` about the versions.
     """

@@ -55,7 +55,7 @@ debatebench.debates.makeFilters = (box, change) => {
   const labelled = (name, label, control) => {
     controls[name] = control;
     control.id = `filter-${name}`;
-    return element("p", { class: "filter", "data-filter": name }, element("label", { for: control.id }, label), control);
+    return element("p", { class: "debate-filter", "data-filter": name }, element("label", { for: control.id }, label), control);
   };
 
   // The value that a select has, which may be an empty text; null is any.
@@ -120,13 +120,13 @@ debatebench.debates.makeFilters = (box, change) => {
       Object.entries(SELECTS).map(([name, label]) => select(name, label)),
       element(
         "fieldset",
-        { class: "filter cost" },
+        { class: "debate-filter cost" },
         element("legend", {}, "Cost in US dollars"),
         amount("cost_min", "from"),
         amount("cost_max", "to"),
       ),
       select("sort", "Order"),
-      element("p", { class: "filter" }, clear),
+      element("p", { class: "debate-filter" }, clear),
     ),
   );
   box.append(

@@ -7,7 +7,7 @@ without changing code. Files are read strictly; errors give the file, the key pa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -46,6 +46,12 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
 }
 """What each chart needs to know of its query: the roles that columns must take, and those that they may take."""
+
+FILTERS = ("category", "side", "judge", "debater")
+"""What the debates can be filtered by of which a page in a browser computes sections again."""
+
+RECOMPUTED = ("leaderboard", "sides", "head_to_head", "judge_agreement", "judge_sides", "judge_alignment")
+"""What a section can show again under a filter; `assets/filters.js` has a table for each."""
 
 _PAGES_FOLDER = "pages/"
 _NOT_CHARTS = ("table", "crosstab", "facts", "notes", "cases", "text")
@@ -117,7 +123,7 @@ class Section:
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
     `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query).
     `roles` say which columns a chart uses for what. `columns` are those of the table, in order; empty means all. `note`
-    is SQL that returns remarks, one per row.
+    is SQL that returns remarks, one per row. `recompute` is what the section shows, of `RECOMPUTED`, under a filter.
     """
 
     id: str
@@ -129,6 +135,7 @@ class Section:
     columns: Mapping[str, ColumnFormat] = field(default_factory=dict)
     options: Options = Options()
     note: str | None = None
+    recompute: str | None = None
     empty: str = "Nothing to show yet."
     hide_when_empty: bool = False
     limit: int = 1000
@@ -139,6 +146,19 @@ class Section:
         return self.roles[name][0]
 
 
+_PAGE_KEYS = (
+    "path",
+    "title",
+    "nav",
+    "for_each",
+    "intro",
+    "sections",
+    "position",
+    "least_runs",
+    "needs",
+    "template",
+    "filters",
+)
 _SECTION_KEYS = {each.name for each in fields(Section)} - {"options", "source"}
 _SECTION_KEYS |= {f"options.{each.name}" for each in fields(Options)}
 
@@ -150,6 +170,7 @@ class Page:
     Pages with a `nav` link to each other under that name, in the order of their `position`. A site with fewer than
     `least_runs` runs does not get the page, nor one where the query `needs` returns no row. The parameters that a query
     can use are those of the page's `Subject`; `needs` can use `$run_tags`. `template` is the file that shows it.
+    With `filters`, of `FILTERS`, readers can filter the debates of a run.
     """
 
     name: str
@@ -163,6 +184,7 @@ class Page:
     least_runs: int = 0
     needs: Section | None = None
     template: str = "page.html"
+    filters: tuple[str, ...] = ()
 
 
 def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
@@ -178,9 +200,9 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 
 
 def _page(name: str, file: Setting) -> Page:
-    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "position", "least_runs", "needs", "template"))
+    file.allow(_PAGE_KEYS)
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
-    sections = tuple(_section(item) for item in file.at_key("sections").items())
+    sections = tuple(read_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
     is_split = KINDS[for_each].split_by is not None
     if is_split and (noted := next((section for section in sections if section.note), None)):
@@ -199,7 +221,18 @@ def _page(name: str, file: Setting) -> Page:
         least_runs=file.at_key("least_runs").whole(0, least=0),
         needs=_needs(file.at_key("needs")),
         template=file.at_key("template").text("page.html"),
+        filters=_filters(file.at_key("filters"), for_each, sections),
     )
+
+
+def _filters(setting: Setting, for_each: ForEach, sections: Sequence[Section]) -> tuple[str, ...]:
+    """What readers can filter by, in the order in which the page offers it."""
+    if setting.is_given and for_each != "run":
+        setting.refuse("filters only in a page for each run", is_shown=False)
+    chosen = {item.choice(*FILTERS) for item in setting.items()}
+    if not chosen and (lost := next((section for section in sections if section.recompute), None)):
+        raise ConfigError(f"{lost.source}: found recompute; allowed: recompute in a page with filters.")
+    return tuple(name for name in FILTERS if name in chosen)
 
 
 def _needs(setting: Setting) -> Section | None:
@@ -228,13 +261,14 @@ def _path(setting: Setting, for_each: ForEach) -> str:
     return path
 
 
-def _section(item: Setting) -> Section:
+def read_section(item: Setting) -> Section:
+    """A section as a file declares it. Raises `ConfigError` for what it cannot be."""
     item.allow(_SECTION_KEYS)
     show = item.at_key("show").choice(*CHARTS, *_NOT_CHARTS, default="table")
     identifier = item.at_key("id").text()
     if not re.fullmatch(r"[a-z][a-z0-9-]*", identifier):
         item.at_key("id").refuse("lower-case letters, digits and '-'")
-    note = item.at_key("note")
+    note, recompute = item.at_key("note"), item.at_key("recompute")
     return Section(
         id=identifier,
         title=item.at_key("title").text(),
@@ -245,6 +279,7 @@ def _section(item: Setting) -> Section:
         columns={name: _column(item.at_key("columns").at_key(name)) for name in item.at_key("columns").mapping()},
         options=_options(item.at_key("options")),
         note=note.text() if note.is_given else None,
+        recompute=recompute.choice(*RECOMPUTED) if recompute.is_given else None,
         empty=item.at_key("empty").text("Nothing to show yet."),
         hide_when_empty=item.at_key("hide_when_empty").flag(False),
         limit=item.at_key("limit").whole(1000, least=1),

@@ -100,6 +100,8 @@ class SectionView:
     empty: str
     is_empty: bool
     notes: tuple[str, ...]
+    recompute: str | None = None
+    """What the section shows under a filter of the debates."""
     is_wide: bool = False
     """Whether each of several charts needs the whole width."""
     table: Table | None = None
@@ -121,7 +123,7 @@ def view(
     section: Section, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str], link: Link
 ) -> SectionView:
     """Arrange the rows as the section defines. Raises `ConfigError` for a column that its query does not return."""
-    _check_columns(section, columns)
+    check_columns(section, columns)
     base = SectionView(
         id=section.id,
         title=section.title,
@@ -131,6 +133,7 @@ def view(
         empty=section.empty,
         is_empty=not rows and section.show != "text",
         notes=(*notes, *remarks(section, rows)),
+        recompute=section.recompute,
         is_wide=section.show == "scatter",
     )
     if not rows:
@@ -172,7 +175,8 @@ def _fields(base: SectionView) -> dict[str, Any]:
     return {name: getattr(base, name) for name in SectionView.__slots__}
 
 
-def _check_columns(section: Section, columns: Sequence[str]) -> None:
+def check_columns(section: Section, columns: Sequence[str]) -> None:
+    """Raise `ConfigError` for a column that the section names and its query does not return."""
     wanted = [*section.columns, *(column for role in section.roles.values() for column in role)]
     wanted += _TEXT_COLUMNS.get(section.show, ())
     named = [

@@ -11,6 +11,7 @@ from typing import Any
 
 from debatebench.output.report.data_files import data_path, data_script
 from debatebench.output.report.debates_data import debates_data
+from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
 from debatebench.output.report.page import load_pages
@@ -23,7 +24,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
 
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
-_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data,)
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
