@@ -100,7 +100,7 @@ debatebench.debates.view = (() => {
     };
     return table(
       caption,
-      ["", ...verdicts.map(name)],
+      ["Dimension", ...verdicts.map(name)],
       [
         ["Winner", ...verdicts.map((each) => (each.winner ? winnerMark(each.winner) : "not usable"))],
         ...dimensions.map((dimension) => [dimension, ...verdicts.map((each) => score(each, dimension))]),
@@ -175,7 +175,7 @@ debatebench.debates.view = (() => {
   const verdictsOf = (texts, context) => {
     const parts = [];
     if (texts.verdicts.length) {
-      parts.push(scoreTable("Winners and scores, for pro and for con", texts.verdicts, (each) => each.judge));
+      parts.push(scoreTable(`Winners and scores, for pro and for con${context.of}`, texts.verdicts, (each) => each.judge));
       parts.push(texts.verdicts.map((each) => verdictCard(each, texts.notes, context)));
     } else {
       parts.push(element("p", { class: "empty" }, "No verdicts."));
@@ -183,7 +183,7 @@ debatebench.debates.view = (() => {
     if (texts.people.length) {
       parts.push(element(context.heading(1), {}, "Human verdicts"));
       if (texts.people.some((each) => each.dimensions?.length)) {
-        parts.push(scoreTable("Winners and scores of people, for pro and for con", texts.people, (each) => each.person));
+        parts.push(scoreTable(`Winners and scores of people, for pro and for con${context.of}`, texts.people, (each) => each.person));
       }
       parts.push(texts.people.map((each) => person(each, context)));
     }
@@ -191,7 +191,7 @@ debatebench.debates.view = (() => {
       parts.push(element(context.heading(1), {}, "External verdicts"));
       parts.push(
         table(
-          "External verdicts",
+          `External verdicts${context.of}`,
           ["Verdict on", "Winner", "Votes"],
           texts.gold.map((each) => [
             each.unit === "winner" ? "the debate" : each.unit,
@@ -287,7 +287,7 @@ debatebench.debates.view = (() => {
 
   const trialOf = (all, at) => all.list(at).trial[all.number(at)] ?? 1;
 
-  const settings = (all, at) => {
+  const settings = (all, at, context) => {
     const list = all.list(at);
     const run = all.runs[all.run[at]];
     const lines = [
@@ -303,16 +303,16 @@ debatebench.debates.view = (() => {
     const fold = element("details", { class: "settings" }, element("summary", {}, `Settings of run ${run.tag}`));
     fold.addEventListener(
       "toggle",
-      () => fold.append(table(`Settings of run ${run.tag}`, ["Setting", "Value"], lines.map(([name, value]) => [name, value || "–"]))),
+      () => fold.append(table(`Settings of run ${run.tag}${context.of}`, ["Setting", "Value"], lines.map(([name, value]) => [name, value || "–"]))),
       { once: true },
     );
     return fold;
   };
 
-  const seats = (texts) =>
+  const seats = (texts, context) =>
     texts.seats.length
       ? table(
-          "Positions",
+          `Positions${context.of}`,
           ["Position", "Side", "Debater"],
           texts.seats.map((seat) => [seat.position, seat.side, seat.debater]),
         )
@@ -322,21 +322,23 @@ debatebench.debates.view = (() => {
   const debate = (all, at, texts, { level, terms, linkOf, open, beside, calls, startsWithVerdicts }) => {
     ids += 1;
     const id = `debate-${ids}`;
-    const context = { terms, linkOf, open, beside, calls, heading: (deeper) => `h${level + deeper}` };
+    // Two debates side by side have tables of the same kinds, which need names of their own.
+    const of = startsWithVerdicts ? `, debate ${all.id(at)} of run ${all.runTag(at)}` : "";
+    const context = { of, terms, linkOf, open, beside, calls, heading: (deeper) => `h${level + deeper}` };
     const title = element("h" + level, { id: `${id}-title`, class: "debate-title", dir: "auto", tabIndex: -1 }, marked(all.motion(at), terms));
     const parts = [
       element(
-        "section",
-        { class: "speeches", "aria-labelledby": `${id}-speeches` },
-        element(context.heading(1), { id: `${id}-speeches` }, "Speeches"),
+        "div",
+        { class: "speeches" },
+        element(context.heading(1), {}, "Speeches"),
         texts.turns.length
           ? texts.turns.map((turn) => speech(turn, context))
           : element("p", { class: "empty" }, "No speeches."),
       ),
       element(
-        "section",
-        { class: "verdicts", "aria-labelledby": `${id}-verdicts` },
-        element(context.heading(1), { id: `${id}-verdicts` }, "Verdicts"),
+        "div",
+        { class: "verdicts" },
+        element(context.heading(1), {}, "Verdicts"),
         verdictsOf(texts, context),
       ),
     ];
@@ -347,9 +349,9 @@ debatebench.debates.view = (() => {
       element("p", { class: "against", dir: "auto" }, all.opponents(at)),
       outcome(all, at, texts),
       remarks(all, at, context),
-      seats(texts),
+      seats(texts, context),
       element("div", { class: "reading" }, startsWithVerdicts ? parts.reverse() : parts),
-      settings(all, at),
+      settings(all, at, context),
     );
   };
 

@@ -76,8 +76,12 @@
     }
   };
 
+  // The state that the page is in. A link to a part of the page, such as "skip to content", does not change it.
+  let address = location.hash;
+  const isState = (hash) => hash.length < 2 || hash.includes("=");
+
   const debateState = (at, more = {}) => ({
-    filters: parse(location.hash).filters,
+    filters: parse(address).filters,
     debate: { run: all.runTag(at), debate: all.id(at), ...more },
   });
 
@@ -86,7 +90,7 @@
   // --- the list --------------------------------------------------------------------------------------------------------
 
   const change = (changed, { isTyped = false } = {}) => {
-    const state = parse(location.hash);
+    const state = parse(address);
     state.debate = null;
     if (changed === null) {
       state.filters.clear();
@@ -106,8 +110,9 @@
     if (!state.filters.has("panel")) {
       state.filters.delete("vote");
     }
-    if (written(state) !== written({ ...parse(location.hash), debate: null }) || changed === null) {
-      go(state, { replaces: isTyped && parse(location.hash).filters.has("q") });
+    const old = parse(address);
+    if (written(state) !== written({ ...old, debate: null }) || changed === null) {
+      go(state, { replaces: isTyped && old.filters.has("q") });
     }
   };
 
@@ -268,9 +273,14 @@
   // --- the page --------------------------------------------------------------------------------------------------------
 
   const show = async () => {
+    if (isState(location.hash)) {
+      address = location.hash;
+    } else if (drawn.key !== null) {
+      return;
+    }
     turn += 1;
     const own = turn;
-    const state = parse(location.hash);
+    const state = parse(address);
     document.body.setAttribute("aria-busy", "true");
     try {
       if (await prepare(state, own)) {

@@ -377,7 +377,7 @@ def test_a_debate_shows_its_speeches_beside_verdicts_scores_and_settings(browser
         assert "This turn hit its token limit." in text
         assert "This debate may not be fit to be judged: speech cut off at its limit · very short speech" in text
         assert page.get_by_role("table", name="Winners and scores").locator("tr").all_inner_texts() == [
-            "\tjudge-a\tjudge-b\tjudge-c",
+            "Dimension\tjudge-a\tjudge-b\tjudge-c",
             "Winner\tpro\tpro\tpro",
             "logic\t6 : 5\t7 : 5\t8 : 5",
             "clarity\t6 : 5\t7 : 5\t8 : 5",
@@ -386,7 +386,6 @@ def test_a_debate_shows_its_speeches_beside_verdicts_scores_and_settings(browser
         assert page.title() == "Cities should close their centres to cars. · Debates · debatebench"
         page.get_by_text("Settings of run held").click()
         assert "seed: seed\t7" in page.get_by_role("table", name="Settings of run held").inner_text()
-        assert page.evaluate("document.activeElement.className") != ""
         assert page.locator("h2.debate-title").inner_text() == "Cities should close their centres to cars."
 
 
@@ -467,7 +466,7 @@ def test_a_site_of_runs_without_debates_says_so(browser: Browser, tmp_path: Path
 
 # --- hostile text -----------------------------------------------------------------------------------------------------
 
-FIRED = "() => document.title.includes('pwned') || document.querySelector('#content img, #content b') !== null"
+FIRED = "() => document.title === 'pwned' || document.querySelector('#content img, #content b') !== null"
 
 
 @pytest.mark.parametrize("bypass_csp", [False, True])
@@ -545,7 +544,7 @@ def test_axe_finds_nothing_and_nothing_overflows(browser: Browser, site: Path, w
             go(page, view)
             page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
             violations = page.evaluate(
-                "async () => (await axe.run()).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
+                "async () => (await axe.run({ preload: false })).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
             )
             assert violations == [], view
             assert page.evaluate("document.documentElement.scrollWidth") <= width, view
