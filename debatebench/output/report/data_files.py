@@ -29,8 +29,12 @@ def data_path(name: str) -> str:
 
 def data_script(name: str, data: Any, *, level: int = _LEVEL) -> str:
     """The script for JSON data, the same for the same data. `level` is that of gzip. A NaN is a null."""
-    packed = gzip.compress(_json(data), level, mtime=0)
-    return f'debatebench.received("{name}","{base64.b64encode(packed).decode("ascii")}");\n'
+    return f'debatebench.received("{name}","{packed(data, level=level)}");\n'
+
+
+def packed(data: Any, *, level: int = _LEVEL) -> str:
+    """JSON data, compressed and in letters that mean nothing in HTML; `debatebench.unpacked` in a page returns it."""
+    return base64.b64encode(gzip.compress(_json(data), level, mtime=0)).decode("ascii")
 
 
 def _json(data: Any) -> bytes:
