@@ -544,7 +544,8 @@ def test_axe_finds_nothing_and_nothing_overflows(browser: Browser, site: Path, w
             go(page, view)
             page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
             violations = page.evaluate(
-                "async () => (await axe.run({ preload: false })).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
+                "async () => (await axe.run({ preload: false })).violations"
+                ".map((each) => [each.id, each.nodes.map((node) => node.html)])"
             )
             assert violations == [], view
             assert page.evaluate("document.documentElement.scrollWidth") <= width, view

@@ -688,6 +688,7 @@ def test_packaged_pages_describe_themselves() -> None:
         "costs",
         "debates",
         "comparison",
+        "compared",
         "people",
         "weaknesses",
         "robustness",
