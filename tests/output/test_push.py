@@ -9,7 +9,8 @@ import pytest
 from command_line import Done, debatebench_here
 from hub_server import TOKEN, Hub, hub_server
 
-pytestmark = pytest.mark.slow
+# The hub's package gives httpx the parts of large files in a way that httpx would rather not have.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")]
 
 
 @pytest.fixture

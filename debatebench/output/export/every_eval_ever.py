@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
@@ -26,6 +27,7 @@ SCHEMA_VERSION = "0.3.0"
 
 _PREFERENCE = "It measures what judges prefer in debates, not what is true."
 _LONGEST_NAME = 100
+_WITH_DEVELOPER = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.:-]*", re.ASCII)
 _GENERATION = ("temperature", "top_p", "top_k")
 _RUNS = """
 select run_tag, benchmark_name, benchmark_version, rubric_version, harness_version, created_at, is_simulated
@@ -159,12 +161,12 @@ def _benchmark(run: Row) -> str:
 def _model(debater: Row) -> dict[str, Any]:
     """The model as far as it is known: a developer only where the name has one, as OpenRouter's and the Hub's do."""
     name = str(debater["model_name"] or debater["model_id"])
-    developer, slash, _ = name.partition("/")
+    developer = name.partition("/")[0] if _WITH_DEVELOPER.fullmatch(name) else None
     platform = None if debater["is_simulated"] else debater["provider"]
     return {
         "name": name,
         "id": name,
-        **({"developer": developer} if slash and developer else {}),
+        **({"developer": developer} if developer else {}),
         **({"inference_platform": platform} if platform else {}),
         "additional_details": {
             "deployment_type": "unknown",
