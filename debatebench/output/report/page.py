@@ -146,6 +146,8 @@ _SECTION_KEYS |= {f"options.{each.name}" for each in fields(Options)}
 class Page:
     """A page, or one for each subject of its kind; `path` and `title` contain the placeholders of the kind.
 
+    `answer` is SQL that returns sentences in a column `answer`, one per row; the page begins with them.
+
     Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the maximum
     number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page, nor one where
     the query `needs` returns no row. The parameters that a query can use are those of the page's `Subject`; `needs` can
@@ -163,6 +165,7 @@ class Page:
     position: int
     least_runs: int = 0
     needs: Section | None = None
+    answer: Section | None = None
 
 
 def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
@@ -178,10 +181,10 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 
 
 def _page(name: str, file: Setting) -> Page:
-    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs"))
+    file.allow(each.name for each in fields(Page) if each.name != "name")
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
     sections = tuple(_section(item) for item in file.at_key("sections").items())
-    ids = [section.id for section in sections]
+    ids = ["answer", *(section.id for section in sections)]
     is_split = KINDS[for_each].split_by is not None
     if is_split and (noted := next((section for section in sections if section.note), None)):
         raise ConfigError(f"{noted.source}: found a note; allowed: no notes in a page for each {for_each}.")
@@ -198,13 +201,14 @@ def _page(name: str, file: Setting) -> Page:
         limit=file.at_key("limit").whole(200, least=0),
         position=file.at_key("position").whole(100, least=0),
         least_runs=file.at_key("least_runs").whole(0, least=0),
-        needs=_needs(file.at_key("needs")),
+        needs=_query(file.at_key("needs")),
+        answer=_query(file.at_key("answer")),
     )
 
 
-def _needs(setting: Setting) -> Section | None:
-    """The query as a section that is never shown."""
-    return Section("needs", "", setting.text(), "table", source=setting.place) if setting.is_given else None
+def _query(setting: Setting) -> Section | None:
+    """A query of the page itself, as a section, whose errors name it by its key."""
+    return Section(setting.path, "", setting.text(), "table", source=setting.place) if setting.is_given else None
 
 
 def _template(setting: Setting, for_each: ForEach, allowed: frozenset[str]) -> str:
