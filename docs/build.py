@@ -11,23 +11,12 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from xml.sax.saxutils import escape
-
-import debatebench
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DEMO = ("run", "--run-tag", "demo", "--sample-topics", "4")
 """The run that `make demo` plays. All of it is simulated and seeded, so it ends the same everywhere."""
 
 _OUTPUT = re.compile(r"(<!-- output: debatebench ([^\n]*) -->\n```text\n).*?(```\n)", re.DOTALL)
-_ROW, _LEFT, _WIDTH, _PLOT = 30, 120, 720, 480
-_STYLE = """
-text { font: 14px system-ui, sans-serif; fill: #24292f } .muted { fill: #6e7781 }
-line { stroke: #57606a } .zero { stroke: #d0d7de } circle { fill: #0969da }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3 } .muted { fill: #8b949e }
-  line { stroke: #8b949e } .zero { stroke: #30363d } circle { fill: #58a6ff }
-}"""
 
 
 def with_outputs(text: str, workspace: Path) -> str:
@@ -41,37 +30,10 @@ def _output(arguments: Sequence[str], workspace: Path) -> str:
 
 
 def leaderboard_picture(workspace: Path) -> str:
-    """The ratings of the demo with their intervals, as SVG."""
-    with debatebench.open(workspace) as warehouse:
-        rows = warehouse.query(
-            "select model_id, rating, ci_low, ci_high from marts.leaderboard where run_tag = 'demo' order by rank"
-        ).rows
-    low, high = min(row[2] for row in rows), max(row[3] for row in rows)
-
-    def x(rating: float) -> float:
-        return round(_LEFT + (rating - low) / (high - low) * _PLOT, 1)
-
-    marks = []
-    for place, (model_id, rating, ci_low, ci_high) in enumerate(rows):
-        y = _ROW * (place + 1)
-        marks += [
-            f'<text x="{_LEFT - 16}" y="{y + 5}" text-anchor="end">{escape(model_id)}</text>',
-            f'<line x1="{x(ci_low)}" x2="{x(ci_high)}" y1="{y}" y2="{y}" stroke-width="2"/>',
-            f'<circle cx="{x(rating)}" cy="{y}" r="5"/>',
-            f'<text x="{_LEFT + _PLOT + 24}" y="{y + 5}">{rating:.0f}</text>',
-        ]
-    height = _ROW * (len(rows) + 2)
-    caption = "Bradley–Terry ratings with 95 % intervals; what simulated judges prefer in four topics"
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
-            f'aria-label="{caption}"><style>{_STYLE}</style>',
-            f'<line class="zero" x1="{x(400)}" x2="{x(400)}" y1="10" y2="{height - 50}"/>',
-            *marks,
-            f'<text class="muted" x="{_LEFT - 16}" y="{height - 16}">{caption}</text>',
-            "</svg>\n",
-        ]
-    )
+    """The ratings of the demo with their intervals, as `report --fragment leaderboard` writes them."""
+    folder = workspace / "fragments"
+    _output(("report", "--run-tag", "demo", "--fragment", "leaderboard", "--out-dir", str(folder)), workspace)
+    return (folder / "leaderboard.svg").read_text(encoding="utf-8")
 
 
 def built(workspace: Path) -> dict[Path, str]:

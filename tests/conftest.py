@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from command_line import tour
 from hypothesis import settings
 from paths import REPOSITORY
+from site_browser import chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # The same examples in every run: a test that passed passes again.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -53,3 +59,10 @@ def wire(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 def copied(played: Path, tmp_path: Path) -> Path:
     """A copy of that workspace, to be changed."""
     return Path(shutil.copytree(played, tmp_path / "copied"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests of a module: while it runs, nothing else in this thread can use asyncio."""
+    with chromium() as running:
+        yield running

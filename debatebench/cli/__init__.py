@@ -18,6 +18,7 @@ mcp.py               mcp
 option_groups.py     options that several commands share
 playing_options.py   run, retry, judge, probe-judges: the options and their help
 playing_plan.py      run, retry: options and files → a plan
+plot.py              plot
 progress_display.py  the live table of a run, or plain lines
 query.py             query, sql
 report.py            report

@@ -14,6 +14,7 @@ import typer
 
 from debatebench.cli import annotate, compare, doctor, export, judge, mcp, query, runs, show, warehouse
 from debatebench.cli import init as configure
+from debatebench.cli import plot as picture
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
@@ -41,7 +42,13 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "mcp": mcp.serve_assistant,
     },
     "Compare": {"compare": compare.compare, "gate": compare.gate},
-    "Publish": {"report": publish.report, "summarize": show.summarize, "rate": warehouse.rate, "export": export.export},
+    "Publish": {
+        "report": publish.report,
+        "plot": picture.plot,
+        "summarize": show.summarize,
+        "rate": warehouse.rate,
+        "export": export.export,
+    },
     "SQL models": {
         "build": warehouse.build,
         "test": models.run_tests,

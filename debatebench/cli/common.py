@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +18,8 @@ import typer
 
 from debatebench.cli.activity_display import make_room
 from debatebench.cli.completion import run_tags
+from debatebench.shared.amounts import did_you_mean
+from debatebench.shared.formats import FORMATS, SHORT_NAMES, Format
 from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
@@ -28,26 +29,32 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
 
-class Format(StrEnum):
-    """How a result is printed."""
+def format_option(*more: Format, help: str = "How to print the result.") -> Any:
+    """The option that names a format: one of `FORMATS` or of `more`, also by its short name."""
+    names = (*FORMATS, *more)
 
-    TABLE = "table"
-    LINE = "line"
-    JSON = "json"
-    JSONL = "jsonl"
-    CSV = "csv"
-    TSV = "tsv"
-    MARKDOWN = "markdown"
+    def parse(text: str) -> Format:
+        name = SHORT_NAMES.get(text, text)
+        if name not in names:
+            raise typer.BadParameter(f"'{text}' is not one of {', '.join(names)}.{did_you_mean(text, names)}")
+        return Format(name)
 
-    @property
-    def is_one_table(self) -> bool:
-        """Whether a program reads one table from it, so that a command with several prints only its main one."""
-        return self in (Format.JSONL, Format.CSV, Format.TSV)
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return typer.Option("--format", parser=parse, metavar=f"[{'|'.join(names)}]", autocompletion=complete, help=help)
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+FormatOption = Annotated[Format, format_option()]
 of_run = partial(typer.Option, "--run-tag", autocompletion=run_tags)
 """The option that names a run; `help` says what becomes of it."""
+RunTagsOption = Annotated[
+    list[str] | None,
+    of_run(
+        help="Repeatable. Default: the pinned run, else the one that landed last; neither an excluded run nor one that "
+        "judges stored debates."
+    ),
+]
 
 
 def workspace_of(context: typer.Context) -> Workspace:
@@ -131,6 +138,11 @@ def say(text: str, output: Format = Format.TABLE, *, keep_lines: bool = False) -
         from debatebench.shared.markdown import markdown_block, markdown_text
 
         shown = markdown_block(text) if keep_lines else markdown_text(text)
+    elif output is Format.LATEX:
+        from debatebench.shared.latex import latex_text
+
+        # An empty line ends a paragraph.
+        shown = "\n\n".join(map(latex_text, text.split("\n"))) if keep_lines else latex_text(text)
     else:
         shown = visible(text, keep_lines=keep_lines)
     make_room()
@@ -139,10 +151,10 @@ def say(text: str, output: Format = Format.TABLE, *, keep_lines: bool = False) -
 
 
 def print_caption(text: str, output: Format) -> None:
-    """Print a caption for the next table; in Markdown an empty line follows it."""
+    """Print a caption for the next table; in a document an empty line follows it."""
     say("")
     say(text, output)
-    if output is Format.MARKDOWN:
+    if output in (Format.MARKDOWN, Format.LATEX):
         say("")
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from debatebench.cli.common import (
-    Format,
     FormatOption,
     built_workspace,
+    format_option,
     note,
     print_caption,
     print_json,
@@ -25,6 +24,7 @@ from debatebench.cli.common import (
 from debatebench.cli.playing_options import stated
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import RegressionError, UsageError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.query.attack_gate import AttackGate
@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from debatebench.query.gate import GateResult
 
 Rows = Sequence[Mapping[str, Any]]
-
-
-class GateFormat(StrEnum):
-    """How the outcome of a gate is printed."""
-
-    TABLE = "table"
-    LINE = "line"
-    JSON = "json"
-    JSONL = "jsonl"
-    CSV = "csv"
-    TSV = "tsv"
-    MARKDOWN = "markdown"
-    JUNIT = "junit"
 
 
 _NAME = "A run tag or benchmark version; run:NAME or version:NAME if the name is both."
@@ -134,7 +121,7 @@ def gate(
     require_comparable: Annotated[
         bool, typer.Option("--require-comparable", help="Fail if the two are not known to be like for like.")
     ] = False,
-    output: Annotated[GateFormat, typer.Option("--format", help="How to print the result.")] = GateFormat.TABLE,
+    output: Annotated[Format, format_option(Format.JUNIT)] = Format.TABLE,
 ) -> None:
     """Fail if the candidate is worse than the baseline.
 
@@ -167,19 +154,19 @@ def gate(
         )
         found = _gate_data(comparison, result, attacks)
         rows = found["checks"]
-    if output is GateFormat.JUNIT:
+    if output is Format.JUNIT:
         say(_gate_junit(" against ".join(subjects[::-1]), result, attacks, found), keep_lines=True)
-    elif output is GateFormat.JSON:
+    elif output is Format.JSON:
         print_json(found)
-    elif (shown := Format(output.value)).is_one_table:
-        _print_rows(rows, shown)
+    elif output.is_one_table:
+        _print_rows(rows, output)
     else:
         if result is not None:
-            say("What this gate can find:", shown)
+            say("What this gate can find:", output)
             for power in result.power:
-                say(power_sentence(power), shown)
-            _print_checks(result, shown)
-        _print_attack_checks(attacks, shown)
+                say(power_sentence(power), output)
+            _print_checks(result, output)
+        _print_attack_checks(attacks, output)
     for warning in found["warnings"]:
         warn(f"{warning}.")
     if not found["is_passed"]:
@@ -266,6 +253,7 @@ def _as_data(comparison: Comparison) -> dict[str, Any]:
     return {
         "baseline": asdict(comparison.baseline),
         "candidate": asdict(comparison.candidate),
+        "outcome": comparison.outcome,
         "comparability": {**comparison.verdict, "items": comparison.items, "basis": comparison.basis()},
         "debaters": comparison.debaters,
         "judges": comparison.judges,
@@ -319,6 +307,7 @@ def _attack_gate_data(candidate: str, attacks: AttackGate) -> dict[str, Any]:
 def _print_comparison(comparison: Comparison, show_all: bool, output: Format) -> None:
     """Print the tables for people, one below the other."""
     say(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.", output)
+    say(comparison.outcome, output)
     say(comparison.verdict["explanation"], output)
     say(comparison.basis(), output)
     say(f"SQL models of the winners, in both: {', '.join(comparison.sql_models.values())}.", output)
@@ -410,16 +399,14 @@ def _print_measure(comparison: Comparison, measure: str, output: Format) -> None
 
 
 def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) -> None:
-    """Print all scores by dimension, or only those whose change is significant."""
-    from debatebench.query.comparison import is_settled
-
+    """Print all scores by dimension, or only those that changed by more than chance."""
     rows = [row for row in comparison.debaters if row["measure"] == "dimension_score"]
-    changed = [row for row in rows if is_settled(row)]
+    changed = [row for row in rows if row["is_settled"]]
     shown = rows if show_all else changed
     if shown:
         caption = "Scores by dimension"
         print_caption(
-            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} changed significantly",
+            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} changed by more than chance",
             output,
         )
         _print_rows([_picked(row, ("model_id", "dimension", *_CHANGES, "method")) for row in shown], output)
@@ -447,7 +434,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
     from debatebench.shared.visible_text import shortened
 
     return {
-        "item": item["item"],
+        "setting": item["setting"],
         "state": item["state"],
         "baseline": shortened(item["baseline_value"], _LONGEST),
         "candidate": shortened(item["candidate_value"], _LONGEST),

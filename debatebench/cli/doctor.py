@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, of_run, print_rows, say, workspace_of
+from debatebench.cli.common import FormatOption, note, of_run, print_rows, say, workspace_of
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace

@@ -8,9 +8,10 @@ import typer
 
 from debatebench.cli import completion
 from debatebench.cli import playing_options as opt
-from debatebench.cli.common import Format, FormatOption, workspace_of
+from debatebench.cli.common import FormatOption, workspace_of
 from debatebench.cli.judging_plan import panel_of, planned_judging
 from debatebench.cli.run_session import play_session
+from debatebench.shared.formats import Format
 
 JUDGE_EXAMPLES = """\b
 Examples:

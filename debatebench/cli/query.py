@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, built_workspace, note, note_error, print_rows
+from debatebench.cli.common import FormatOption, built_workspace, format_option, note, note_error, print_rows
 from debatebench.shared.errors import StuckQueryError, UsageError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -33,23 +33,11 @@ _FORMAT_OF_ENDING = {
     ".json": "json",
     ".jsonl": "jsonl",
     ".md": "markdown",
+    ".tex": "latex",
     ".parquet": "parquet",
     ".tsv": "tsv",
     ".txt": "table",
 }
-
-
-class ResultFormat(StrEnum):
-    """How the result of a query is printed or written."""
-
-    TABLE = "table"
-    LINE = "line"
-    JSON = "json"
-    JSONL = "jsonl"
-    CSV = "csv"
-    TSV = "tsv"
-    MARKDOWN = "markdown"
-    PARQUET = "parquet"
 
 
 def query(
@@ -75,8 +63,8 @@ def query(
         Path | None, typer.Option("--output", help="Write the result to a file instead of printing it.")
     ] = None,
     output: Annotated[
-        ResultFormat | None,
-        typer.Option("--format", help="How to write the result. Default: by the ending of --output, else table."),
+        Format | None,
+        format_option(Format.PARQUET, help="How to write the result. Default: by the ending of --output, else table."),
     ] = None,
 ) -> None:
     """Run one SELECT on the warehouse.
@@ -98,12 +86,12 @@ def query(
         with _guarded():
             _write(workspace, statement, params, output_path, form, limit or None, timeout)
         return
-    if output == ResultFormat.PARQUET:
+    if output is Format.PARQUET:
         raise UsageError("Parquet is not text and cannot be printed; name a file with --output FILE.")
     limit = _PRINTED_ROWS if limit is None else limit
     with _guarded():
         result = run_query(workspace.database, statement, params, limit=limit or None, timeout_s=timeout)
-    print_rows(result.columns, result.rows, Format(output.value if output else "table"))
+    print_rows(result.columns, result.rows, output or Format.TABLE)
     if result.truncated:
         note(f"Only the first {limit} rows are shown; --limit 0 shows all.")
 
@@ -137,13 +125,13 @@ def sql(
         session.close()
 
 
-def _look(workspace: Workspace, command: str, output_path: Path | None, output: ResultFormat | None) -> None:
+def _look(workspace: Workspace, command: str, output_path: Path | None, output: Format | None) -> None:
     """Run a command of the prompt that says what there is to query."""
     from debatebench.cli.sql_session import Settings, SqlSession
 
     if command.split()[0] not in _LOOKING:
         raise UsageError(f"A query is SQL, or one of {', '.join(_LOOKING)}; other commands are for `debatebench sql`.")
-    if output_path is not None or output == ResultFormat.PARQUET:
+    if output_path is not None or output is Format.PARQUET:
         raise UsageError("What a command of the prompt prints is not written to a file; use > FILE of your shell.")
     session = SqlSession(workspace.database, Settings(output.value if output else "table"), note)
     try:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import built_workspace, now, of_run, say
+from debatebench.cli.common import built_workspace, chosen_runs, now, of_run, say
+
+if TYPE_CHECKING:
+    from debatebench.shared.workspace import Workspace
+
+
+class Fragment(StrEnum):
+    """A part of the site for other documents."""
+
+    LEADERBOARD = "leaderboard"
 
 
 def report(
@@ -16,8 +27,19 @@ def report(
     out_dir: Annotated[
         Path | None, typer.Option("--out-dir", help="Folder for the site. Default: reports/site.")
     ] = None,
+    fragment: Annotated[
+        Fragment | None,
+        typer.Option(
+            "--fragment",
+            help="Write only the leaderboard of one run, to put into other documents: HTML without scripts, SVG and "
+            "Markdown. Default folder: reports/fragments.",
+        ),
+    ] = None,
 ) -> None:
     """Render the warehouse as a static HTML site."""
+    if fragment is not None:
+        _write_fragments(built_workspace(context), run_tag, out_dir)
+        return
     from debatebench.output.report.folder import MANIFEST
     from debatebench.output.report.site import build_site
     from debatebench.shared.output_paths import check_output_folder
@@ -33,3 +55,27 @@ def report(
         now=now(),
     )
     say(str(index))
+
+
+def _write_fragments(workspace: Workspace, run_tag: list[str] | None, out_dir: Path | None) -> None:
+    from debatebench.output.report.fragments import FRAGMENT_FILES, leaderboard_fragments
+    from debatebench.query.one_debate import check_marts
+    from debatebench.query.safe_query import open_for_query
+    from debatebench.shared.errors import UsageError
+    from debatebench.shared.files import not_written, write_atomically
+    from debatebench.shared.output_paths import check_output_folder
+
+    target = out_dir or workspace.reports / "fragments"
+    check_output_folder(workspace, target, FRAGMENT_FILES)
+    with closing(open_for_query(workspace.database)) as con:
+        run_tags = chosen_runs(con, run_tag)
+        check_marts(con)
+        if len(run_tags) > 1:
+            raise UsageError("A leaderboard is that of one run; give one --run-tag.")
+        texts = leaderboard_fragments(con, run_tags[0])
+    for name, text in texts.items():
+        try:
+            write_atomically(target / name, text)
+        except OSError as error:
+            raise not_written(target, error) from error
+        say(str(target / name))

@@ -12,10 +12,11 @@ import typer
 from debatebench.cli import completion
 from debatebench.cli import playing_options as opt
 from debatebench.cli import run_checks as checking
-from debatebench.cli.common import Format, FormatOption, note, now, warn, workspace_of
+from debatebench.cli.common import FormatOption, note, now, warn, workspace_of
 from debatebench.cli.run_session import play_session
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
+from debatebench.shared.formats import FORMATS, SHORT_NAMES, Format
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import Plan, PlanOptions
@@ -131,7 +132,7 @@ def run(
         ),
     ] = False,
     output: Annotated[
-        str, opt.of_output("--format", metavar=f"[{'|'.join(Format)}]", help="How to print the result.")
+        str, opt.of_output("--format", metavar=f"[{'|'.join(FORMATS)}]", help="How to print the result.")
     ] = Format.TABLE.value,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
@@ -141,7 +142,8 @@ def run(
     from debatebench.play.bans import EMPTY_DEBATES
 
     workspace, stated = workspace_of(context), opt.stated(context)
-    if output not in list(Format):
+    output = SHORT_NAMES.get(output, output)
+    if output not in FORMATS:
         options, output = _with_former_format(options, stated, output), Format.TABLE.value
     refuse_contradictions(stated.values())
     if empty_debates is not None and not skip_on_empty:
@@ -219,7 +221,7 @@ def retry(
 def _with_former_format(options: opt.PlayedOptions, stated: dict[str, str], given: str) -> opt.PlayedOptions:
     """The options of a command line whose --format names a debate format, as the version before called that option."""
     if options.debate_format is not None:
-        raise UsageError(f"--format is how to print the result, not '{given}'.{known_names(given, Format)}")
+        raise UsageError(f"--format is how to print the result, not '{given}'.{known_names(given, FORMATS)}")
     note(f"--format is how to print the result now; `--debate-format {given}` names the debate format.")
     stated["debate_format"] = "--debate-format"
     return replace(options, debate_format=given)

@@ -8,9 +8,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, note, print_records, print_rows
+from debatebench.cli.common import note, print_records, print_rows
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.cli.playing_plan import Inputs

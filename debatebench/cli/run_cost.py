@@ -9,11 +9,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, ask, note, now, print_records, say, warn
+from debatebench.cli.common import ask, note, now, print_records, say, warn
 from debatebench.cli.run_report import is_all_simulated
 from debatebench.cli.stored_answers import stored_latencies, with_stored_use
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from debatebench.cli.common import Format, note, print_rows
+from debatebench.cli.common import note, print_rows
 from debatebench.shared.amounts import amount_text, counted
+from debatebench.shared.formats import Format
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli import run_cost
-from debatebench.cli.common import Format, note, now, warn
+from debatebench.cli.common import note, now, warn
 from debatebench.cli.stored_answers import with_stored_use
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.cli.playing_options import SessionOptions

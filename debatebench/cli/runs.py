@@ -7,22 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from debatebench.cli.common import (
-    Format,
-    FormatOption,
-    built_workspace,
-    note,
-    now,
-    print_json,
-    print_rows,
-    say,
-    workspace_of,
-)
+from debatebench.cli.common import FormatOption, built_workspace, note, now, print_json, print_rows, say, workspace_of
 from debatebench.cli.completion import archived_tags, run_tags
 from debatebench.cli.grouped_help import GroupedCommands, command_class
 from debatebench.cli.warehouse import report_update
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import UsageError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.landing.run_marks import Mark
@@ -44,7 +35,7 @@ def runs(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
     from debatebench.warehouse.run_list import ListedRun, list_runs
 
     found = list_runs(built_workspace(context))
-    if output in (Format.TABLE, Format.LINE, Format.MARKDOWN):
+    if output.is_for_people:
         columns = [
             "run_tag",
             "title",

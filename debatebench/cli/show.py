@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from debatebench.cli.common import (
-    Format,
     FormatOption,
+    RunTagsOption,
     built_workspace,
     chosen_runs,
     note,
@@ -21,14 +21,7 @@ from debatebench.cli.common import (
     say,
 )
 from debatebench.shared.amounts import counted
-
-RunTagsOption = Annotated[
-    list[str] | None,
-    of_run(
-        help="Repeatable. Default: the pinned run, else the one that landed last; neither an excluded run nor one that "
-        "judges stored debates."
-    ),
-]
+from debatebench.shared.formats import Format
 
 _FIRST_COLUMNS = ["ranks", "model_id", "rating", "interval", "win_rate", "cost_usd"]
 _DECIMALS = {
@@ -65,7 +58,7 @@ def show_leaderboard(
         found = {tag: leaderboard_of(con, tag) for tag in run_tags}
     columns = found[run_tags[0]].columns
     rows: Sequence[Sequence[Any]] = [row for each in found.values() for row in each.rows[:top]]
-    if output in (Format.TABLE, Format.MARKDOWN):
+    if output in (Format.TABLE, Format.MARKDOWN, Format.LATEX):
         columns, rows = _with_ranges(columns, _rounded(columns, rows))
         if not show_all:
             columns, rows = _FIRST_COLUMNS, [[row[columns.index(name)] for name in _FIRST_COLUMNS] for row in rows]
@@ -96,7 +89,8 @@ def _with_ranges(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple
         for low, (high, _, form) in ranges.items():
             # A dash beside a minus is hard to read.
             to = " to " if values[low] < 0 else "–"
-            values[low] = to.join(dict.fromkeys(form.format(values[end]) for end in (low, high)))
+            ends = dict.fromkeys(form.format(values[end]).replace("-", "−") for end in (low, high))
+            values[low] = to.join(ends)
         shown.append([values[name] for name in columns if name not in seconds])
     return [ranges[name][1] if name in ranges else name for name in columns if name not in seconds], shown
 

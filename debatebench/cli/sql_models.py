@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli.common import (
-    Format,
     FormatOption,
     built_workspace,
     note,
@@ -26,6 +25,7 @@ from debatebench.cli.common import (
 )
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

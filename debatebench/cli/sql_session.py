@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.api import Warehouse
-from debatebench.cli.common import Format, say
+from debatebench.cli.common import say
 from debatebench.cli.sql_completion import Completions
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.finding import Described, find, read_described
@@ -19,7 +19,8 @@ from debatebench.query.relations import read_macros, read_relations
 from debatebench.query.safe_query import check_limits, parse_params, run_query
 from debatebench.shared.amounts import counted, known_names
 from debatebench.shared.errors import StuckQueryError, UsageError
-from debatebench.shared.result_formats import FORMATS, print_table
+from debatebench.shared.formats import FORMATS, SHORT_NAMES, Format
+from debatebench.shared.result_formats import print_table
 from debatebench.transform.short_names import stored_short_names
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ class SqlSession:
             known = f": {' or '.join(each.name for each in fitting)}?" if fitting else "; .tables lists them."
             raise UsageError(f"Name one table or view, as in .describe leaderboard{known}")
         relation = fitting[0]
-        if self.settings.format in ("table", "line", "markdown"):
+        if Format(self.settings.format).is_for_people:
             self._say_head(relation)
         self._print(
             ("column", "type", "description"), [(*column[:2], column[2] or None) for column in relation.columns]
@@ -256,10 +257,10 @@ class SqlSession:
     def _set_format(self, argument: str) -> None:
         if not argument:
             self._note(f"format {self.settings.format}")
-        elif argument not in FORMATS:
+        elif SHORT_NAMES.get(argument, argument) not in FORMATS:
             raise UsageError(f"No format '{argument}'.{known_names(argument, FORMATS)}")
         else:
-            self.settings.format = argument
+            self.settings.format = SHORT_NAMES.get(argument, argument)
 
     def _set_limit(self, argument: str) -> None:
         if not argument:

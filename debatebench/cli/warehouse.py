@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import (
-    Format,
     FormatOption,
+    RunTagsOption,
     chosen_runs,
     note,
     now,
@@ -23,10 +23,10 @@ from debatebench.cli.common import (
     workspace_of,
 )
 from debatebench.cli.completion import run_tags
-from debatebench.cli.show import RunTagsOption
 from debatebench.landing.importers import FORMATS
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError, SqlModelError, UnbuiltError, UsageError
+from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace

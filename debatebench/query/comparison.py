@@ -36,6 +36,7 @@ _THIS_PAIR = """
 """
 _PAIR_COLUMNS = "baseline_kind, baseline, candidate_kind, candidate"
 _VERDICT = f"select * exclude ({_PAIR_COLUMNS}) from marts.comparability_verdicts where {_THIS_PAIR}"
+_OUTCOME = f"select outcome from marts.comparison_outcomes where {_THIS_PAIR}"
 _ITEMS = (
     f"select * exclude ({_PAIR_COLUMNS}, position) from marts.run_comparability where {_THIS_PAIR} order by position"
 )
@@ -114,9 +115,10 @@ class Subject:
 class Comparison:
     """A pair of subjects: the SQL models' rows about it, unchanged, without the columns that name the pair.
 
-    `verdict` is the row of `marts.comparability_verdicts`, `items` are the rows of `marts.run_comparability`,
-    `debaters`, `judges` and `panels` those of the models of these names, `flipped` those of `marts.debate_comparison`,
-    whose counts are `debates`. `sql_models` names the versions of the rules for winners behind all numbers.
+    `verdict` is the row of `marts.comparability_verdicts`, `outcome` the sentence of `marts.comparison_outcomes` about
+    what changed, `items` are the rows of `marts.run_comparability`, `debaters`, `judges` and `panels` those of the
+    models of these names, `flipped` those of `marts.debate_comparison`, whose counts are `debates`. `sql_models` names
+    the versions of the rules for winners behind all numbers.
     `unfinished` are runs with planned debates that are not complete, and `pools` are the rows of
     `marts.version_warnings` about the versions.
     """
@@ -124,6 +126,7 @@ class Comparison:
     baseline: Subject
     candidate: Subject
     verdict: Row
+    outcome: str
     items: Sequence[Row]
     debaters: Sequence[Row]
     judges: Sequence[Row]
@@ -203,10 +206,12 @@ def compare(con: duckdb.DuckDBPyConnection, baseline: Subject, candidate: Subjec
     pair = _pair(baseline, candidate)
     (verdict,) = _records(con, _VERDICT, pair)
     (debates,) = _records(con, _DEBATES, pair)
+    (outcome,) = _records(con, _OUTCOME, pair)
     return Comparison(
         baseline=baseline,
         candidate=candidate,
         verdict=verdict,
+        outcome=outcome["outcome"],
         items=_records(con, _ITEMS, pair),
         debaters=_records(con, _DEBATERS, pair),
         judges=_records(con, _JUDGES, pair),
@@ -275,16 +280,6 @@ def _unfinished(con: duckdb.DuckDBPyConnection, subjects: Sequence[Subject]) -> 
 def _pools(con: duckdb.DuckDBPyConnection, subjects: Sequence[Subject]) -> list[Row]:
     versions = [subject.name for subject in subjects if subject.kind == "version"]
     return _records(con, _POOLS, {"versions": versions}) if versions else []
-
-
-def is_settled(row: Row, level: float = 0.95) -> bool:
-    """Whether chance does not explain a row's difference: its interval, which has this level, excludes 0.
-
-    A difference that is the same on all topics has no interval. The exact sign test over topics decides.
-    """
-    if row["ci_low"] is not None and row["ci_high"] is not None:
-        return bool(row["ci_low"] > 0 or row["ci_high"] < 0)
-    return row["p_value"] is not None and row["p_value"] < 1 - level
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:

@@ -20,7 +20,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from debatebench.query.comparison import is_settled
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 
@@ -288,7 +287,7 @@ def _beyond(error: _Error) -> float:
 
 def _is_one_sided(row: Mapping[str, Any], alpha: float) -> bool:
     """Whether a change without any spread has one sign on more topics than chance explains."""
-    return is_settled({**row, "ci_low": None, "ci_high": None}, 1 - 2 * alpha)
+    return row["p_value"] is not None and row["p_value"] < 2 * alpha
 
 
 def _topics_needed(error: _Error, alpha: float, allowed: float, count: int | None) -> int | None:
@@ -350,7 +349,7 @@ def _incomparable(comparison: Comparison, measures: Collection[str]) -> str | No
     """Why the pair is not like for like, as far as it affects the checked measures."""
     spoiled = {affected for measure in measures for affected in _SPOILS.get(measure, {"everything"})}
     spoiling = [
-        f"{item['item']} {'differ' if item['state'] == 'different' else 'unknown'}"
+        f"{item['setting']} {'differ' if item['state'] == 'different' else 'unknown'}"
         for item in comparison.items
         if item["state"] in ("different", "unknown") and item["affects"] in spoiled
     ]

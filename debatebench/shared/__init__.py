@@ -8,8 +8,10 @@ duckdb_sql.py       a transaction, a text literal and a quoted name for DuckDB s
 errors.py           errors that are reported to the user, each with its exit code
 extensions.py       what installed packages add: judge methods, providers, importers
 files.py            atomic writes, synced files and folders, paths as a person would type them
+formats.py          the formats in which results are printed and written
 hashing.py          SHA-256 over several parts
 json_bytes.py       JSON in ASCII, written and read fast
+latex.py            text in LaTeX documents, where nothing of it comes to life
 locks.py            locks between processes, by a lock file next to what is locked
 markdown.py         text in Markdown documents, where nothing of it comes to life
 memory.py           what says that memory ran out, and how a process with a limit takes less of it
@@ -17,7 +19,7 @@ output_paths.py     where a command may write: never over anything that a worksp
 problem_texts.py    sentences about problems of a run, and which of them say the same
 record_columns.py   the columns of a record's table, derived from its class
 records.py          frozen records: one class per landed table, the only schema of `raw.*`
-result_formats.py   rows as a text table, JSON, CSV or Markdown
+result_formats.py   rows as a text table, JSON, CSV, Markdown or LaTeX
 service_tiers.py    the tiers in which providers serve requests
 strict_yaml.py      YAML as plain data with line numbers; anything doubtful is refused
 version.py          the version of debatebench, and the commit of a checkout

@@ -64,7 +64,7 @@ def _kept(workspace: Workspace) -> Iterator[Path]:
     """The files and folders that a workspace keeps, with links resolved."""
     yield workspace.configs.resolve()
     yield workspace.sql.resolve()
-    yield from ((workspace.reports / name).resolve() for name in ("pages", "templates", "assets"))
+    yield from ((workspace.reports / name).resolve() for name in ("pages", "plots", "templates", "assets"))
     yield from (
         path.resolve()
         for path in (workspace.journal, workspace.imports, workspace.archive, workspace.plans, workspace.database)

@@ -1,4 +1,4 @@
-"""Results as text: a table or lines for people, JSON, CSV or Markdown for programs and documents.
+"""Results as text: a table or lines for people, JSON and CSV for programs, Markdown and LaTeX for documents.
 
 Model output is hostile text. In output for people, characters without a shape are made visible; JSON escapes them, and
 CSV in a file keeps them, because there they are data.
@@ -18,10 +18,11 @@ from typing import Any
 
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
+from debatebench.shared.formats import FORMATS
+from debatebench.shared.latex import latex_text
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.visible_text import cut, is_hidden, spreadsheet_safe, visible, width
 
-FORMATS = ("table", "line", "json", "jsonl", "csv", "tsv", "markdown")
 _MISSING = "–"
 _DECIMALS = 4
 _NARROWEST = 12
@@ -60,11 +61,11 @@ def render(
     """The rows as text in one of `FORMATS`, ending in a line feed.
 
     `table` aligns columns, rounds to four decimals and shows missing values as `–`; `markdown` does the same between
-    pipes, and `line` has a line for each value. `json` is an array of objects with exact numbers, ISO times and NaN and
-    infinity as text; `jsonl` has an object on each line, and no line where there are no rows. `csv` ends lines with LF
-    and puts `'` before text that a spreadsheet would take for a formula; `tsv` is the same with tabs. `terminal_width`
-    is the number of columns if the text goes to a terminal: then a table is cut to fit, and control characters in CSV
-    are made visible. Raises `UsageError` for any other format.
+    pipes, `latex` in a `tabular` of the package booktabs, and `line` has a line for each value. `json` is an array of
+    objects with exact numbers, ISO times and NaN and infinity as text; `jsonl` has an object on each line, and no line
+    where there are no rows. `csv` ends lines with LF and puts `'` before text that a spreadsheet would take for a
+    formula; `tsv` is the same with tabs. `terminal_width` is the number of columns if the text goes to a terminal: then
+    a table is cut to fit, and control characters in CSV are made visible. Raises `UsageError` for any other format.
     """
     names = unique_names(columns)
     if format == "table":
@@ -80,6 +81,8 @@ def render(
         return _separated(names, rows, separator, for_terminal=terminal_width is not None)
     if format == "markdown":
         return _markdown_table(names, list(rows))
+    if format == "latex":
+        return _latex_table(names, list(rows))
     raise UsageError(f"No format '{format}'.{known_names(format, FORMATS)}")
 
 
@@ -246,6 +249,25 @@ def _markdown_table(names: list[str], rows: list[Sequence[Any]]) -> str:
 
 def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(map(markdown_text, cells)) + " |"
+
+
+def _latex_table(names: list[str], rows: list[Sequence[Any]]) -> str:
+    columns = [_cells([row[n] for row in rows]) for n in range(len(names))]
+    align = "".join("r" if is_number else "l" for _, is_number in columns)
+    shown = [[_latex_number(text) if is_number else latex_text(text) for text in cells] for cells, is_number in columns]
+    lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{align}}}", "\\toprule"]
+    lines += [_latex_row([latex_text(name) for name in names]), "\\midrule"]
+    lines += [_latex_row([cells[n] for cells in shown]) for n in range(len(rows))]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+def _latex_number(text: str) -> str:
+    """A number with a true minus."""
+    return f"$-${text[1:]}" if text.startswith("-") else latex_text(text)
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
 
 
 # --- for programs ----------------------------------------------------------------------------------------------------

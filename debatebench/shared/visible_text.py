@@ -20,8 +20,8 @@ _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 _JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
-# Latin letters, dashes and dots: most tables have nothing else, and rich takes long to load.
-_NARROW = re.compile("[\u0020-\u007e\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]*")
+# Latin letters, dashes, dots and the minus: most tables have nothing else, and rich takes long to load.
+_NARROW = re.compile("[\u0020-\u007e\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027\u2212]*")
 _REPLACEMENT = 0xFFFD
 _VIRAMA = 9
 _BRAILLE_BLANK = "\u2800"

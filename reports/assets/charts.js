@@ -1,16 +1,12 @@
-// Draws the charts of a page from the specifications next to them. Colours named `var(--x)` are looked up in the style
-// sheet, so charts follow the reader's theme.
+// Draws the charts of a page from the specifications next to them, each when it comes into view. Colours named `var(--x)`
+// are looked up in the style sheet, so charts follow the reader's theme.
 "use strict";
 
 (() => {
-  document.documentElement.classList.add("js");
-  const config = {
-    responsive: true,
-    displaylogo: false,
-    showTips: false,
-    modeBarButtons: [["toImage"]],
-    toImageButtonOptions: { format: "svg" },
-  };
+  const library = new URL("plotly-cartesian.min.js", document.currentScript.src).href;
+  const config = { responsive: true, displayModeBar: false, showTips: false };
+  // What a sheet of A4 or of letter paper has beside its margins, in pixels.
+  const sheetWidth = 660;
 
   const resolved = (value, style) => {
     if (typeof value === "string") {
@@ -26,20 +22,90 @@
     return value;
   };
 
-  const charts = Array.from(document.querySelectorAll("figure.chart"), (figure) => ({
-    plot: figure.querySelector(".plot"),
-    spec: JSON.parse(figure.querySelector('script[type="application/json"]').textContent),
-  }));
-
-  const draw = () => {
-    const style = getComputedStyle(document.documentElement);
-    for (const { plot, spec } of charts) {
-      const { data, layout } = resolved(spec, style);
-      plot.style.height = `${layout.height}px`;
-      Plotly.react(plot, data, layout, config);
-    }
+  let loading = null;
+  const loaded = () => {
+    loading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = library;
+      script.addEventListener("load", resolve);
+      script.addEventListener("error", reject);
+      document.head.append(script);
+    });
+    return loading;
   };
 
-  draw();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  const charts = new Map();
+  const plotOf = (figure) => figure.querySelector(".plot");
+
+  const draw = (figure, width) => {
+    const chart = charts.get(figure);
+    chart.spec ??= JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+    chart.isDrawn = true;
+    const { data, layout } = resolved(chart.spec, getComputedStyle(document.documentElement));
+    const plot = plotOf(figure);
+    plot.style.height = `${layout.height}px`;
+    if (width) {
+      layout.width = Math.min(width, plot.clientWidth || width);
+    }
+    return Plotly.react(plot, data, layout, config);
+  };
+
+  const redraw = () => charts.forEach((chart, figure) => chart.isDrawn && draw(figure));
+
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (isIntersecting) {
+          watcher.unobserve(target);
+          loaded().then(() => draw(target));
+        }
+      }
+    },
+    { rootMargin: "50% 0px" },
+  );
+
+  const watch = (figure) => {
+    charts.set(figure, { spec: null, isDrawn: false });
+    watcher.observe(figure);
+  };
+
+  document.querySelectorAll("figure.chart").forEach(watch);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+  // Paper is white, and narrower than a screen. A script cannot be awaited here: where no chart was near the view so far,
+  // tables are printed.
+  const unfolded = [];
+  addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("printing");
+    if (window.Plotly) {
+      charts.forEach((_, figure) => draw(figure, sheetWidth));
+      return;
+    }
+    for (const figure of charts.keys()) {
+      const table = figure.closest("section").querySelector("details.numbers:not([open])");
+      if (table) {
+        table.open = true;
+        unfolded.push(table);
+      }
+    }
+  });
+  addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("printing");
+    unfolded.splice(0).forEach((table) => (table.open = false));
+    if (window.Plotly) {
+      redraw();
+    }
+  });
+
+  // For scripts that compute other numbers for a chart, or add one.
+  window.debatebench = Object.assign(window.debatebench ?? {}, {
+    showChart: (figure, spec) => {
+      if (!charts.has(figure)) {
+        watch(figure);
+      }
+      const chart = charts.get(figure);
+      chart.spec = spec;
+      return chart.isDrawn ? draw(figure) : undefined;
+    },
+  });
 })();

@@ -2,7 +2,7 @@
 // cannot fetch files, but they can load scripts.
 "use strict";
 
-window.debatebench = (() => {
+window.debatebench = Object.assign(window.debatebench ?? {}, (() => {
   const folder = new URL("../data/", document.currentScript.src);
   const asked = new Map();
   const waiting = new Map();
@@ -50,4 +50,4 @@ window.debatebench = (() => {
   };
 
   return { load, received };
-})();
+})());

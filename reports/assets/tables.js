@@ -36,9 +36,9 @@
     body.append(...keys.map((key) => key.row));
   };
 
-  for (const table of document.querySelectorAll("table")) {
+  const sortable = (table) => {
     if (table.tBodies[0].rows.length < 2) {
-      continue;
+      return;
     }
     Array.from(table.tHead.rows[0].cells).forEach((heading, index) => {
       const button = document.createElement("button");
@@ -47,7 +47,11 @@
       heading.append(button);
       button.addEventListener("click", () => sort(table, heading, index));
     });
-  }
+  };
+
+  document.querySelectorAll("table").forEach(sortable);
+  // For scripts that add a table.
+  window.debatebench = Object.assign(window.debatebench ?? {}, { sortable });
 
   const unfold = () => {
     const cases = location.hash.startsWith("#cases-") && document.getElementById(location.hash.slice(1));

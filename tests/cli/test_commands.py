@@ -42,6 +42,7 @@ COMMANDS = [
     "compare",
     "gate",
     "report",
+    "plot",
     "summarize",
     "rate",
     "export",

@@ -23,7 +23,6 @@ from annotating import (
     made_workspace,
 )
 from report_warehouse import HOSTILE
-from site_pages import find_chromium
 
 from debatebench.landing.annotation_journals import annotation_records, annotations_folder
 from debatebench.shared.records import Annotation
@@ -32,26 +31,12 @@ from debatebench.shared.workspace import Workspace
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = find_chromium()
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-    pytest.mark.skipif(find_spec("playwright") is None, reason="the Python package playwright is not installed"),
     pytest.mark.skipif(find_spec("uvicorn") is None, reason="the extra `annotate` is not installed"),
 ]
 
 REASONS = "Con never answered the second speech."
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield browser
-        browser.close()
 
 
 @contextmanager

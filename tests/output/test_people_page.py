@@ -9,14 +9,15 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from built_warehouse import stored
 from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, annotated, make_warehouse, tournament
-from site_pages import Parsed, browse, find_chromium, parse, report_files, section, text_of, words
+from site_browser import draw_charts, site_address, watched
+from site_pages import parse, report_files, section, text_of, words
 from weakened import annotations
 from weakened import source as annotated_source
 
@@ -27,6 +28,9 @@ from debatebench.output.report.site import build_site
 from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.records import Adjudication, Debate, Gold, Judge, Record, Score, Turn, Verdict, Winner
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
@@ -372,19 +376,13 @@ def test_hostile_judges_and_motions_are_text(page: Path) -> None:
     assert set(re.findall(r"<[^>]*>", found)) == {"<br>"}
 
 
-def test_hostile_text_runs_nothing_and_every_chart_is_drawn(page: Path, tmp_path: Path) -> None:
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("no Chromium is installed, so pages are not tried in a browser")
-    dom, complaints = browse(chromium, page, tmp_path)
-    assert complaints == []
-    assert "<title>Judges against people · debatebench</title>" in dom
-    figures = dom.count('<figure class="chart"')
-    assert figures > 8
-    assert len(re.findall(r'class="plot js-plotly-plot"', dom)) == figures
-    parsed = Parsed()
-    parsed.feed(dom)
-    assert "img" not in {tag for tag, _ in parsed.tags}
+def test_hostile_text_runs_nothing_and_every_chart_is_drawn(page: Path, browser: Browser) -> None:
+    with watched(browser, site_address(page.parent)) as shown:
+        opened = shown.open(page.as_uri())
+        assert draw_charts(opened) > 8
+        assert opened.title() == "Judges against people · debatebench"
+        assert opened.locator("img").count() == 0
+        assert shown.problems() == []
 
 
 # --- charts and pages -------------------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from built_warehouse import stored
@@ -19,7 +20,8 @@ from hypothesis import strategies as st
 from imported import PANELBENCH, imported_run, kept_records
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
-from site_pages import Parsed, browse, find_chromium, parse, report_files, words
+from site_browser import draw_charts, site_address, watched
+from site_pages import Parsed, parse, report_files, words
 
 from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
@@ -32,6 +34,9 @@ from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
 from debatebench.shared.records import Debate, Record, Run, Topic
 from debatebench.shared.workspace import Workspace, packaged
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
@@ -242,7 +247,9 @@ def test_pages_run_no_inline_script_and_say_so_to_the_browser(site: Path) -> Non
     for page in html_pages(site):
         policies = []
         for tag, attrs in parse(page).tags:
-            assert not [name for name in attrs if name.startswith("on") or name == "style"], (page, tag, attrs)
+            assert not [name for name in attrs if name.startswith("on")], (page, tag, attrs)
+            # Only the room for a chart.
+            assert re.fullmatch(r"height: \d+px", attrs.get("style") or "height: 0px"), (page, tag, attrs)
             if tag == "script":
                 assert attrs.get("src") or attrs.get("type") == "application/json"
             if tag == "meta" and attrs.get("http-equiv") == "Content-Security-Policy":
@@ -254,9 +261,19 @@ def test_pages_run_no_inline_script_and_say_so_to_the_browser(site: Path) -> Non
         assert ("'unsafe-inline'" in policy) == ("<figure" in page.read_text(encoding="utf-8"))
 
 
-def test_plotly_is_the_file_of_its_package(site: Path) -> None:
-    assert (site / "assets" / "plotly.min.js").stat().st_size > 1_000_000
-    assert b"plotly.js v" in (site / "assets" / "plotly.min.js").read_bytes()[:200]
+def test_plotly_is_the_published_bundle_of_the_version_of_the_package(site: Path) -> None:
+    vendor = packaged("reports") / "vendor"
+    sums = dict(line.split("  ")[::-1] for line in (vendor / "SHA256SUMS").read_text().splitlines())
+    assert set(sums) == {path.name for path in vendor.iterdir()} - {"SHA256SUMS"}
+    for name, known in sums.items():
+        for path in (vendor / name, site / "assets" / name):
+            assert hashlib.sha256(path.read_bytes()).hexdigest() == known, path
+    heads = [
+        (vendor / "plotly-cartesian.min.js").read_text(encoding="utf-8")[:200],
+        (resources.files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")[:200],
+    ]
+    bundled, packed = (re.findall(r"plotly\.js (?:\(cartesian - minified\) )?(v[0-9.]+)\n", head) for head in heads)
+    assert bundled == packed != []
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -416,24 +433,15 @@ def test_debate_ids_never_choose_where_files_go(tmp_path: Path) -> None:
 # --- in a browser -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    found = find_chromium()
-    if found is None:
-        pytest.skip("no Chromium is installed, so pages are not tried in a browser")
-    return found
-
-
 @pytest.mark.parametrize(
     "path", ["runs/tiny/index.html", "runs/tiny/judges.html", "runs/tiny/costs.html", "index.html"]
 )
-def test_charts_are_drawn_without_a_complaint(chromium: str, site: Path, tmp_path: Path, path: str) -> None:
-    dom, complaints = browse(chromium, site / path, tmp_path)
-    assert complaints == []
-    figures = dom.count('<figure class="chart"')
-    assert figures >= 1
-    assert len(re.findall(r'class="plot js-plotly-plot"', dom)) == figures
-    assert dom.count('<button type="button">') > 3, "columns can be sorted"
+def test_charts_are_drawn_without_a_complaint(browser: Browser, site: Path, path: str) -> None:
+    with watched(browser, site_address(site)) as shown:
+        page = shown.open((site / path).as_uri())
+        assert draw_charts(page) >= 1
+        assert page.locator("thead button").count() > 3, "columns can be sorted"
+        assert shown.problems() == []
 
 
 @pytest.mark.parametrize(
@@ -446,14 +454,14 @@ def test_charts_are_drawn_without_a_complaint(chromium: str, site: Path, tmp_pat
         f"runs/evil/debates/{0:016x}.html",
     ],
 )
-def test_hostile_text_runs_nothing_in_a_browser(chromium: str, site: Path, tmp_path: Path, path: str) -> None:
-    dom, complaints = browse(chromium, site / path, tmp_path)
-    assert complaints == []
-    title = re.search(r"<title>(.*?)</title>", dom, re.S)
-    assert title is not None
-    assert title[1].endswith("· debatebench")
-    parsed = Parsed()
-    parsed.feed(dom)
+def test_hostile_text_runs_nothing_in_a_browser(browser: Browser, site: Path, path: str) -> None:
+    with watched(browser, site_address(site)) as shown:
+        page = shown.open((site / path).as_uri())
+        draw_charts(page)
+        assert page.title().endswith("· debatebench")
+        parsed = Parsed()
+        parsed.feed(page.content())
+        assert shown.problems() == []
     assert "img" not in {tag for tag, _ in parsed.tags}
     for tag, attrs in parsed.tags:
         address = attrs.get("href") or attrs.get("xlink:href") or ""
@@ -636,6 +644,41 @@ def test_workspace_adds_and_replaces_pages(database: Path, tmp_path: Path) -> No
     )
 
 
+def test_cells_open_the_debates_that_they_count(database: Path, tmp_path: Path) -> None:
+    page = """
+path: mine.html
+title: Mine
+sections:
+  - id: wins
+    title: Wins
+    query: >-
+      select run_tag, model_id, wins, null as nothing, opponent_id, games from marts.head_to_head
+      join (select run_tag, model_id, wins as own from marts.leaderboard) using (run_tag, model_id)
+    columns:
+      model_id:
+      wins: {opens: {debater: model_id, opponent: opponent_id, result: =win, rated: =1}}
+      games: {opens: {debater: nothing}}
+  - id: table
+    title: By opponent
+    show: crosstab
+    query: select run_tag, model_id, opponent_id, games from marts.head_to_head
+    roles: {x: opponent_id, y: model_id, value: games}
+    columns:
+      games: {opens: {debater: model_id, opponent: opponent_id}}
+"""
+    site = build_site(
+        database, overlay(tmp_path, pages__mine=page), tmp_path / "site", run_tags=["tiny", "evil"], now=NOW
+    ).parent
+    links = [str(attrs["href"]) for tag, attrs in parse(site / "mine.html").tags if tag == "a" and "href" in attrs]
+    opened = [link for link in links if link.startswith("debates.html#")]
+    assert "debates.html#run=tiny&debater=alpha&opponent=beta&result=win&rated=1" in opened
+    assert "debates.html#run=tiny&debater=alpha&opponent=beta" in opened
+    assert len(opened) == 2 * len(run_query(database, "select 1 from marts.head_to_head").rows)
+    evil = [link for link in opened if "run=evil" in link]
+    assert evil
+    assert all(re.fullmatch(r"[\w.#=&%-]+", link) for link in evil)
+
+
 def test_page_of_the_readme_can_be_used(database: Path, tmp_path: Path) -> None:
     readme = (packaged("reports") / "README.md").read_text(encoding="utf-8")
     (page,) = re.findall(r"```yaml\n(.*?)```", readme, re.S)
@@ -673,6 +716,8 @@ PAGE = "path: p.html\ntitle: P\nsections:\n  - id: a\n    title: A\n    query: s
         (PAGE + "    show: dots\n    roles: {label: x, value: [x, x]}\n", "roles.value: found"),
         (PAGE + "    options: {range: [1, 0]}\n", "range: found .*; allowed: two numbers, the lower first"),
         (PAGE + "    columns: {x: {format: euro}}\n", "format: found 'euro'; allowed: text, count"),
+        (PAGE + "    columns: {x: {opens: {model: x}}}\n", r"opens\.model: found an unknown key"),
+        (PAGE + "    columns: {x: {opens: {debater: y}}}\n", "returns no column 'y'; it returns: x"),
         (PAGE + "    columns: {y: }\n", "the query of section 'a' returns no column 'y'; it returns: x"),
         (PAGE + "  - id: a\n    title: B\n    query: select 1\n", "'a' occurs twice"),
         (PAGE.replace("id: a", "id: 'a b'"), "id: found 'a b'; allowed: lower-case letters"),

@@ -6,16 +6,21 @@ import json
 import re
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from built_warehouse import stored
 from report_warehouse import HOSTILE, make_warehouse, tournament
-from site_pages import Parsed, browse, find_chromium, report_files, section, text_of, words
+from site_browser import draw_charts, site_address, watched
+from site_pages import report_files, section, text_of, words
 from weakened import DIMENSIONS, annotations, judged, source
 
 from debatebench.output.report.site import build_site
 from debatebench.query.safe_query import run_query
 from debatebench.shared.records import Debate, Record, Weakness, Winner
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
@@ -153,16 +158,10 @@ def test_runs_without_weaknesses_have_no_such_page(tmp_path: Path) -> None:
     assert "What judges miss" not in words(out / "index.html")
 
 
-def test_hostile_text_runs_nothing_and_every_chart_is_drawn(page: Path, tmp_path: Path) -> None:
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("no Chromium is installed, so pages are not tried in a browser")
-    dom, complaints = browse(chromium, page, tmp_path)
-    assert complaints == []
-    assert "<title>What judges miss · debatebench</title>" in dom
-    figures = dom.count('<figure class="chart"')
-    assert figures == 9
-    assert len(re.findall(r'class="plot js-plotly-plot"', dom)) == figures
-    parsed = Parsed()
-    parsed.feed(dom)
-    assert "img" not in {tag for tag, _ in parsed.tags}
+def test_hostile_text_runs_nothing_and_every_chart_is_drawn(page: Path, browser: Browser) -> None:
+    with watched(browser, site_address(page.parent)) as shown:
+        opened = shown.open(page.as_uri())
+        assert draw_charts(opened) == 9
+        assert opened.title() == "What judges miss · debatebench"
+        assert opened.locator("img").count() == 0
+        assert shown.problems() == []

@@ -257,7 +257,7 @@ def test_what_an_import_does_not_say_is_unknown_and_not_the_same(verdicts: Verdi
     assert decision == "not_like_for_like"
     assert {"topics", "debaters"} <= set(differing)
     assert {"seed", "judge_prompts", "rounds", "prices", "schedule", "harness_version", "judge_overlap"} <= set(unknown)
-    assert "judge_prompts" in explanation.partition("Unknown: ")[2]
+    assert "prompts of the judges" in explanation.partition("Unknown: ")[2]
     assert items["import"]["prices"] == ("unknown", None, [])
     same = {item for item, (state, *_) in items["import"].items() if state == "same"}
     assert same == {"elo_settings", "sql_models", "debates"}
@@ -294,6 +294,8 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "+runs",
             "+debates",
             *(f"+{part}_comparison" for part in ("debater", "judge", "panel", "debate")),
+            "+leaderboard",
+            "+comparison_outcomes",
             "+comparability_verdicts",
             "+version_trend",
             "+version_warnings",
@@ -755,6 +757,7 @@ def of(*rows: dict[str, Any], items: tuple[dict[str, Any], ...] = ()) -> Compari
         baseline=Subject("run", "old", ("old",)),
         candidate=Subject("run", "new", ("new",)),
         verdict={},
+        outcome="",
         items=items,
         debaters=rows,
         judges=(),
@@ -872,14 +875,14 @@ def test_a_new_debater_is_no_regression():
 
 def test_what_is_not_like_for_like_is_a_warning_or_on_request_a_failure():
     items = (
-        {"item": "topics", "state": "different", "affects": "everything"},
-        {"item": "seed", "state": "different", "affects": "chance"},
-        {"item": "schedule", "state": "follows", "affects": "everything"},
-        {"item": "judge_prompts", "state": "unknown", "affects": "everything"},
-        {"item": "prices", "state": "different", "affects": "costs"},
+        {"item": "topics", "setting": "topics", "state": "different", "affects": "everything"},
+        {"item": "seed", "setting": "seed", "state": "different", "affects": "chance"},
+        {"item": "schedule", "setting": "schedule", "state": "follows", "affects": "everything"},
+        {"item": "judge_prompts", "setting": "prompts of the judges", "state": "unknown", "affects": "everything"},
+        {"item": "prices", "setting": "prices", "state": "different", "affects": "costs"},
     )
     comparison = of(row("a", 0.0, 10.0), row("a", 0.0, 0.1, measure="turn_cost_usd"), items=items)
-    expected = "not like for like: topics differ, judge_prompts unknown"
+    expected = "not like for like: topics differ, prompts of the judges unknown"
     assert expected in check_gate(comparison, GateLimits()).warnings
     assert check_gate(comparison, GateLimits(), require_comparable=True).failures == (expected,)
     with_costs = check_gate(comparison, GateLimits(cost_increase=0.2), require_comparable=True)

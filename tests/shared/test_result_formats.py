@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debatebench.shared.errors import UsageError
-from debatebench.shared.result_formats import FORMATS, json_text, render, unique_names
-from debatebench.shared.visible_text import width
+from debatebench.shared.formats import FORMATS, SHORT_NAMES
+from debatebench.shared.latex import latex_text
+from debatebench.shared.result_formats import json_text, render, unique_names
+from debatebench.shared.visible_text import visible, width
 
 COLUMNS = ["model_id", "rating", "games", "win_rate", "cost_usd"]
 ROWS = [
@@ -205,7 +207,9 @@ def test_markdown_escapes_what_would_break_its_table() -> None:
 
 
 def test_unknown_format_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"No format 'xml'\. Known: table, line, json, jsonl, csv, tsv, markdown\."):
+    with pytest.raises(
+        UsageError, match=r"No format 'xml'\. Known: table, line, json, jsonl, csv, tsv, markdown, latex\."
+    ):
         render(["a"], [], "xml")
 
 
@@ -225,3 +229,65 @@ def test_table_has_one_line_per_row_and_fits_its_terminal(rows: list[tuple[str, 
     lines = render(["a", "b"], rows, "table", terminal_width=width).split("\n")
     assert len(lines) == len(rows) + 3
     assert all(len(line) <= width for line in lines if line.isascii())
+
+
+# --- LaTeX ------------------------------------------------------------------------------------------------------------
+
+
+def test_latex_is_a_table_of_booktabs_with_numbers_to_the_right() -> None:
+    assert render(["model_id", "rating", "interval"], [("a_b", -1.25, "1–2"), ("c", None, None)], "latex") == (
+        "% \\usepackage{booktabs}\n"
+        "\\begin{tabular}{lrl}\n"
+        "\\toprule\n"
+        "model\\_id & rating & interval \\\\\n"
+        "\\midrule\n"
+        "a\\_b & $-$1.25 & 1--2 \\\\\n"
+        "c & -- & -- \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+    )
+
+
+@given(st.text())
+def test_no_text_is_a_command_of_latex(text: str) -> None:
+    shown = latex_text(text)
+    for known in LATEX_COMMANDS:
+        shown = shown.replace(known, "")
+    assert not set(shown) & set('\\{}$&%#_^~<>|"`[*')
+    assert "--" not in shown.replace("–", "--") or "–" in visible(text)
+    assert not [character for character in shown if ord(character) < 32]
+
+
+LATEX_COMMANDS = (
+    r"\textbackslash{}",
+    r"\textasciicircum{}",
+    r"\textasciitilde{}",
+    r"\textless{}",
+    r"\textgreater{}",
+    r"\textbar{}",
+    r"\textasciigrave{}",
+    r"\textquotedbl{}",
+    r"\{",
+    r"\}",
+    r"\$",
+    r"\&",
+    r"\%",
+    r"\#",
+    r"\_",
+    "{[}",
+    "{*}",
+    "$-$",
+    "{}",
+)
+
+
+def test_latex_of_hostile_names_stays_in_its_cell() -> None:
+    assert latex_text(r"\input{/etc/passwd} & x \\ %") == (
+        r"\textbackslash{}input\{/etc/passwd\} \& x \textbackslash{}\textbackslash{} \%"
+    )
+    assert latex_text("[1pt] *a --- ''b''") == "{[}1pt] {*}a -{}-{}- '{}'b'{}'"
+
+
+def test_a_short_name_of_a_format_is_no_second_format() -> None:
+    assert "md" not in FORMATS
+    assert SHORT_NAMES["md"] in FORMATS

@@ -48,6 +48,7 @@ RULES = {
     "compare": Rule("warns", ("FIRST", "SECOND")),
     "gate": Rule("refuses", ("FIRST", "SECOND", "--max-drop", "9999", "--allow-missing")),
     "report": Rule("warns"),
+    "plot": Rule("warns", ("--select", "winner_counts", "--format", "svg")),
     "summarize": Rule("warns"),
     "rate": Rule("brings_up_to_date", ("--run-tag", "FIRST")),
     "export": Rule("refuses", ("--format", "parquet", "--out-dir", "OUT")),

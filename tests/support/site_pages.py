@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -63,33 +62,6 @@ def text_of(html: str) -> str:
     parsed = Parsed()
     parsed.feed(html)
     return " ".join(" ".join(parsed.text).split())
-
-
-def browse(chromium: str, page: Path, profile: Path) -> tuple[str, list[str]]:
-    """The page's document after its scripts have run, and what the browser complained about."""
-    done = subprocess.run(
-        [
-            chromium,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=20000",
-            f"--user-data-dir={profile}",
-            "--dump-dom",
-            page.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=True,
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 def find_chromium() -> str | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from html import escape
-from typing import Any
+from dataclasses import dataclass
+from html import escape, unescape
+from typing import Any, Literal
 
 from debatebench.output.report.html import MISSING, format_values, guess_format, heading
 from debatebench.output.report.page import ColumnFormat, Section
@@ -19,6 +21,8 @@ _SIDES = {"pro": "var(--pro)", "con": "var(--con)", "tie": "var(--tie)", "no": "
 # A tick between two whole numbers has its decimals: rounded, several ticks would have the same number.
 _TICKS = {"percent": ".0%", "usd": "$,.6~f", "count": ",.3~f", "whole": ",.3~f"}
 _LONGEST_NAME = 34
+_NAME = re.compile(r"var\(--([a-z0-9-]+)\)")
+_DASHES_IN_SVG = {"dot": "2 3", "dash": "7 4", "dashdot": "7 3 2 3"}
 _TRANSPARENT = "rgba(0,0,0,0)"
 
 
@@ -75,11 +79,43 @@ def value_colour(column: str, position: int) -> str:
     return _SIDES.get(column.partition("_")[0], series_colour(position))
 
 
+@dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """What a colour means. `mark` is how the chart draws it, and `dash` the dashes of a line, as SVG writes them."""
+
+    name: str
+    colour: str
+    mark: Literal["bar", "line", "point"]
+    dash: str = ""
+
+
+def legend_of(specs: Sequence[Spec]) -> tuple[LegendEntry, ...]:
+    """The series of charts that stand together, each once, in the order in which they first occur.
+
+    Charts of one series need no legend. `colour` is the name of a variable of the style sheet without its dashes.
+    """
+    traces = [trace for spec in specs for trace in spec["data"] if trace.get("name") and trace.get("showlegend", True)]
+    entries = tuple(dict.fromkeys(map(_legend_entry, traces)))
+    return entries if len(entries) > 1 else ()
+
+
+def _legend_entry(trace: Spec) -> LegendEntry:
+    mark: Literal["bar", "line", "point"] = "bar" if trace["type"] == "bar" else "point"
+    drawn = trace.get("marker") or trace["line"]
+    if trace.get("mode") == "lines":
+        mark = "line"
+    name = unescape(trace["name"])
+    return LegendEntry(name, _NAME.sub(r"\1", drawn["color"]), mark, _DASHES_IN_SVG.get(drawn.get("dash", ""), ""))
+
+
 # --- frame and axes ---------------------------------------------------------------------------------------------------
 
 
 def frame(height: int, xaxis: Spec, yaxis: Spec, **more: Any) -> Spec:
-    """A chart's layout; `height` is in pixels, and the width is that of the page."""
+    """A chart's layout; `height` is in pixels, and the width is that of the page.
+
+    Its legend is not part of it: one stands above all charts of a section (`legend_of`).
+    """
     axis = {
         "automargin": True,
         "fixedrange": True,
@@ -98,8 +134,7 @@ def frame(height: int, xaxis: Spec, yaxis: Spec, **more: Any) -> Spec:
         "hovermode": "closest",
         "dragmode": False,
         "hoverlabel": {"bgcolor": "var(--surface)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)"}},
-        "modebar": {"bgcolor": _TRANSPARENT, "color": "var(--muted)", "activecolor": "var(--ink)"},
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "showlegend": False,
         "xaxis": {**axis, **xaxis},
         "yaxis": {**axis, **yaxis},
         **more,

@@ -49,8 +49,13 @@ _LINE_NAME = {"showarrow": False, "font": {"size": 11, "color": "var(--muted)"},
 _LINE_NAME_CHARACTER = 6.2
 
 
-def chart(section: Section, rows: Sequence[Row]) -> Spec:
-    """The plotly `data` and `layout` of a section's rows, in their order."""
+def chart(section: Section, rows: Sequence[Row], together: Sequence[Row] = ()) -> Spec:
+    """The plotly `data` and `layout` of a section's rows, in their order.
+
+    `together` are the rows of all charts of the section: a series has the same colour in each of them.
+    """
+    if section.show == "scatter":
+        return _scatter(section, rows, together or rows)
     return _BUILDERS[section.show](section, rows)
 
 
@@ -101,13 +106,12 @@ def _bars(section: Section, rows: Sequence[Row]) -> Spec:
     return {
         "data": traces,
         "layout": frame(
-            320 if options.vertical else 80 + per_row * len(rows),
+            320 if options.vertical else 56 + per_row * len(rows),
             names if options.vertical else amounts,
             amounts if options.vertical else names,
             barmode="stack" if options.stacked else "group",
             bargap=0.12 if options.vertical else 0.3,
             bargroupgap=0.08,
-            showlegend=len(columns) > 1,
             uniformtext={"minsize": 9, "mode": "hide"},
         ),
     }
@@ -220,7 +224,7 @@ def _line(section: Section, rows: Sequence[Row]) -> Spec:
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": short_text(series),
+                "name": plotly_text(series),
                 "x": [as_number(row[section.role("x")]) for row in own],
                 "y": [as_number(row[section.role("y")]) for row in own],
                 "line": line,
@@ -231,17 +235,15 @@ def _line(section: Section, rows: Sequence[Row]) -> Spec:
     return {
         "data": traces,
         "layout": frame(
-            max(380, 60 + 20 * len(by_series)),
+            380,
             {**axis_title(section.options.x_title), "showgrid": False},
             {**number_axis(section), **axis_title(section.options.y_title)},
-            showlegend=True,
-            legend={"orientation": "v", "x": 1.01, "xanchor": "left", "y": 1, "yanchor": "top"},
             shapes=reference_line(section, along="y"),
         ),
     }
 
 
-def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
+def _scatter(section: Section, rows: Sequence[Row], together: Sequence[Row]) -> Spec:
     """One point per row, in the colour of its `series`; a line joins those on the frontier, if the section says which.
 
     Points have names. Where there are too many, only those on the frontier do, and others are named at the pointer.
@@ -263,7 +265,7 @@ def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
     shapes, labels = _lines_across(_lines(section, compared, "y"), [y for y in ys if y is not None], y_axis)
     shares = zip(_shares(xs, None, is_log=is_log), _shares(ys, y_axis.get("range"), is_log=False), strict=True)
     at = [None if x is None or y is None else (x, y) for x, y in shares]
-    traces = _point_traces(section, points, at)
+    traces = _point_traces(section, points, at, _series(section, _split(section, together)[0]))
     longest = max((len(label["text"]) for label in labels), default=0)
     return {
         "data": [*_frontier(section, points, columns), *traces],
@@ -271,7 +273,6 @@ def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
             _SCATTER_HEIGHT,
             x_axis,
             y_axis,
-            showlegend="series" in section.roles,
             shapes=shapes,
             annotations=labels,
             margin={"l": 8, "r": 24 + round(_LINE_NAME_CHARACTER * longest), "t": 16, "b": 32, "pad": 4},
@@ -279,8 +280,15 @@ def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
     }
 
 
-def _point_traces(section: Section, points: Sequence[Row], at: Sequence[tuple[float, float] | None]) -> list[Spec]:
-    """The points of each series, sorted, so that panels with the same series give them the same colours."""
+def _series(section: Section, rows: Sequence[Row]) -> list[Any]:
+    """The series of points, sorted."""
+    return sorted({row[section.role("series")] for row in rows}) if "series" in section.roles else [None]
+
+
+def _point_traces(
+    section: Section, points: Sequence[Row], at: Sequence[tuple[float, float] | None], series_in_order: Sequence[Any]
+) -> list[Spec]:
+    """The points of each series, in the colour of its place in `series_in_order`."""
     columns = [section.role("x"), section.role("y")]
     names, texts = _point_names(section, points), _values_of_points(section, points, columns)
     places = places_of_names(at, names)
@@ -291,7 +299,7 @@ def _point_traces(section: Section, points: Sequence[Row], at: Sequence[tuple[fl
         {
             "type": "scatter",
             "mode": "markers+text",
-            "name": short_text(series),
+            "name": plotly_text(series),
             "x": [as_number(points[n][columns[0]]) for n in own],
             "y": [as_number(points[n][columns[1]]) for n in own],
             "text": [names[n] for n in own],
@@ -302,7 +310,8 @@ def _point_traces(section: Section, points: Sequence[Row], at: Sequence[tuple[fl
             "hovertext": [texts[n] for n in own],
             "hoverinfo": "text",
         }
-        for position, (series, own) in enumerate(sorted(by_series.items()) or [(None, [])])
+        for position, series in enumerate(series_in_order or [None])
+        if (own := by_series.get(series, [])) or not by_series
     ]
 
 
@@ -432,7 +441,6 @@ def _dots(section: Section, rows: Sequence[Row]) -> Spec:
             60 + row_height * len(points) + _LINE_HEIGHT * len(lines),
             {**number_axis(section), **axis_title(section.options.x_title)},
             {**names, "showgrid": True},
-            showlegend=False,
             shapes=[*reference_line(section, along="x"), *shapes],
             **({"annotations": labels} if labels else {}),
         ),
@@ -488,7 +496,6 @@ def _boxes(section: Section, rows: Sequence[Row]) -> Spec:
             80 + 42 * len(rows),
             {**number_axis(section), **axis_title(section.options.x_title)},
             name_axis(names, downwards=True),
-            showlegend=False,
             boxgap=0.4,
             shapes=reference_line(section, along="x"),
         ),
@@ -499,7 +506,6 @@ _BUILDERS: dict[str, Callable[[Section, Sequence[Row]], Spec]] = {
     "bars": _bars,
     "heatmap": _heatmap,
     "line": _line,
-    "scatter": _scatter,
     "dots": _dots,
     "boxes": _boxes,
 }

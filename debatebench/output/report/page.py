@@ -7,12 +7,13 @@ without changing code. Files are read strictly; errors give the file, the key pa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from debatebench.config.setting import Setting, read_file
+from debatebench.output.report.links import FACETS
 from debatebench.shared.errors import ConfigError
 
 ForEach = Literal["site", "run", "comparison", "debater", "debate"]
@@ -45,6 +46,12 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
 }
 """What each chart needs to know of its query: the roles that columns must take, and those that they may take."""
+
+FILTERS = ("category", "side", "judge", "debater")
+"""What the debates can be filtered by of which a page in a browser computes sections again."""
+
+RECOMPUTED = ("leaderboard", "sides", "head_to_head", "judge_agreement", "judge_sides", "judge_alignment")
+"""What a section can show again under a filter; `assets/filters.js` has a table for each."""
 
 _PAGES_FOLDER = "pages/"
 _NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "notes", "cases", "text")
@@ -81,7 +88,8 @@ class ColumnFormat:
 
     `to` is the column with the upper ends of the intervals whose lower ends are in this one: a cell shows both.
     `reason` is the column that says why a cell is missing, or what it does not say, as `macros.reason_of` does.
-    `cases` is the column with the group of cases, on the same page, to which a cell of this column leads.
+    `cases` is the column with the group of cases, on the same page, to which a cell of this column leads. `opens` makes
+    it lead to the debates that it counts: facet → the column with its value, or after `=` the value itself.
     """
 
     label: str | None = None
@@ -89,6 +97,7 @@ class ColumnFormat:
     to: str | None = None
     reason: str | None = None
     cases: str | None = None
+    opens: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,7 @@ class Section:
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
     `speeches`, `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query).
     `roles` say which columns a chart uses for what. `columns` are those of the table, in order; empty means all. `note`
-    is SQL that returns remarks, one per row.
+    is SQL that returns remarks, one per row. `recompute` is what the section shows, of `RECOMPUTED`, under a filter.
     """
 
     id: str
@@ -128,6 +137,7 @@ class Section:
     columns: Mapping[str, ColumnFormat] = field(default_factory=dict)
     options: Options = Options()
     note: str | None = None
+    recompute: str | None = None
     empty: str = "Nothing to show yet."
     hide_when_empty: bool = False
     limit: int = 1000
@@ -151,7 +161,7 @@ class Page:
     Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the maximum
     number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page, nor one where
     the query `needs` returns no row. The parameters that a query can use are those of the page's `Subject`; `needs` can
-    use `$run_tags`.
+    use `$run_tags`. With `filters`, of `FILTERS`, readers can filter the debates of a run.
     """
 
     name: str
@@ -166,6 +176,7 @@ class Page:
     least_runs: int = 0
     needs: Section | None = None
     answer: Section | None = None
+    filters: tuple[str, ...] = ()
 
 
 def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
@@ -183,7 +194,7 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 def _page(name: str, file: Setting) -> Page:
     file.allow(each.name for each in fields(Page) if each.name != "name")
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
-    sections = tuple(_section(item) for item in file.at_key("sections").items())
+    sections = tuple(read_section(item) for item in file.at_key("sections").items())
     ids = ["answer", *(section.id for section in sections)]
     is_split = KINDS[for_each].split_by is not None
     if is_split and (noted := next((section for section in sections if section.note), None)):
@@ -203,7 +214,18 @@ def _page(name: str, file: Setting) -> Page:
         least_runs=file.at_key("least_runs").whole(0, least=0),
         needs=_query(file.at_key("needs")),
         answer=_query(file.at_key("answer")),
+        filters=_filters(file.at_key("filters"), for_each, sections),
     )
+
+
+def _filters(setting: Setting, for_each: ForEach, sections: Sequence[Section]) -> tuple[str, ...]:
+    """What readers can filter by, in the order in which the page offers it."""
+    if setting.is_given and for_each != "run":
+        setting.refuse("filters only in a page for each run", is_shown=False)
+    chosen = {item.choice(*FILTERS) for item in setting.items()}
+    if not chosen and (lost := next((section for section in sections if section.recompute), None)):
+        raise ConfigError(f"{lost.source}: found recompute; allowed: recompute in a page with filters.")
+    return tuple(name for name in FILTERS if name in chosen)
 
 
 def _query(setting: Setting) -> Section | None:
@@ -232,13 +254,14 @@ def _path(setting: Setting, for_each: ForEach) -> str:
     return path
 
 
-def _section(item: Setting) -> Section:
+def read_section(item: Setting) -> Section:
+    """A section as a file declares it. Raises `ConfigError` for what it cannot be."""
     item.allow(_SECTION_KEYS)
     show = item.at_key("show").choice(*CHARTS, *_NOT_CHARTS, default="table")
     identifier = item.at_key("id").text()
     if not re.fullmatch(r"[a-z][a-z0-9-]*", identifier):
         item.at_key("id").refuse("lower-case letters, digits and '-'")
-    note = item.at_key("note")
+    note, recompute = item.at_key("note"), item.at_key("recompute")
     return Section(
         id=identifier,
         title=item.at_key("title").text(),
@@ -249,6 +272,7 @@ def _section(item: Setting) -> Section:
         columns={name: _column(item.at_key("columns").at_key(name)) for name in item.at_key("columns").mapping()},
         options=_options(item.at_key("options")),
         note=note.text() if note.is_given else None,
+        recompute=recompute.choice(*RECOMPUTED) if recompute.is_given else None,
         empty=item.at_key("empty").text("Nothing to show yet."),
         hide_when_empty=item.at_key("hide_when_empty").flag(False),
         limit=item.at_key("limit").whole(1000, least=1),
@@ -260,8 +284,13 @@ def _column(setting: Setting) -> ColumnFormat:
     """A heading, or a heading and a format, or nothing, which derives both from the column's name."""
     if not isinstance(setting.value, dict):
         return ColumnFormat(label=setting.optional_text())
-    setting.allow(("label", "format", "to", "reason", "cases"))
-    return ColumnFormat(**setting.fields(ColumnFormat, "label", "format", "to", "reason", "cases"))
+    setting.allow(("label", "format", "to", "reason", "cases", "opens"))
+    opens = setting.at_key("opens")
+    opens.allow(FACETS)
+    return ColumnFormat(
+        **setting.fields(ColumnFormat, "label", "format", "to", "reason", "cases"),
+        opens={facet: opens.at_key(facet).text() for facet in opens.mapping()},
+    )
 
 
 def _roles(setting: Setting, show: str) -> dict[str, tuple[str, ...]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from debatebench.output.report.filter_data import outcomes_name
 from debatebench.output.report.html import render
+from debatebench.output.report.links import debates_link
 from debatebench.output.report.page import KINDS, ForEach, Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
 from debatebench.output.report.subjects import QUERY_TIMEOUT_S, Site, Subject, fill, path_of, run_tags, subjects
@@ -18,6 +20,7 @@ from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
+_FILTER_SCRIPTS = ("data.js", "filters_compute.js", "filters.js")
 _MOST_NAMED = 5
 _MOST_TYPED = 20
 """The longest list that a command shows."""
@@ -119,6 +122,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
         views.append(view(named, result.columns, result.rows, result.notes, _linker(site, subject, path)))
     root = "../" * path.count("/")
     used = _used_params(page, subject)
+    filters = _filters(page, subject)
     return path, render(
         site.jinja,
         "page.html",
@@ -129,7 +133,8 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
             "has_charts": any(each.charts for each in views),
-            "scripts": ["tables.js"],
+            "scripts": ["tables.js", *(_FILTER_SCRIPTS if filters else ())],
+            "filters": filters,
             "banners": _banners(page, subject),
             "crumbs": _crumbs(site, page, subject, root),
             "tabs": _tabs(site, page, subject, root),
@@ -141,6 +146,13 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "version": __version__,
         },
     )
+
+
+def _filters(page: Page, subject: Subject) -> dict[str, str] | None:
+    """What the script for filters needs to know; `None` if the page has none, or its run no debate to filter."""
+    if not page.filters or subject.run is None or not subject.run.count_decided:
+        return None
+    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters)}
 
 
 def _used_params(page: Page, subject: Subject) -> dict[str, Any]:
@@ -191,7 +203,9 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
     runs = {run.tag: run for run in site.runs}
     own = {"run_tag": subject.run.tag} if subject.run else {}
 
-    def link(kind: ForEach, row: Row) -> str | None:
+    def link(kind: ForEach | Literal["debates"], row: Row) -> str | None:
+        if kind == "debates":
+            return _debates_link(root, runs, {**({"run": subject.run.tag} if subject.run else {}), **row})
         page = pages.get(kind)
         words = {name: row.get(name, own.get(name)) for name in KINDS[kind].path}
         run = runs.get(words["run_tag"])
@@ -204,6 +218,13 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
         return root + path_of(page, words)
 
     return link
+
+
+def _debates_link(root: str, runs: Container[str], facets: Row) -> str | None:
+    """Where the debates with these facets are, if their run is one of the site."""
+    tag = facets.get("run")
+    others = {name: value for name, value in facets.items() if name != "run"}
+    return debates_link(root, run_tag=str(tag), **others) if tag in runs else None
 
 
 def _banners(page: Page, subject: Subject) -> list[str]:

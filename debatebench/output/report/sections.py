@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from debatebench.output.report.chart_parts import axes
+from debatebench.output.report.chart_parts import LegendEntry, axes, legend_of
 from debatebench.output.report.charts import chart
 from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_values, guess_format, heading, script_json
 from debatebench.output.report.page import CHARTS, ColumnFormat, ForEach, Section
@@ -15,8 +15,11 @@ from debatebench.output.report.reasons import missing_because, remarks
 from debatebench.shared.errors import ConfigError
 
 Row = Mapping[str, Any]
-Link = Callable[[ForEach, Row], str | None]
-"""Where a cell that names a run, debater or debate leads, given its row; `None` when there is no such page."""
+Link = Callable[[ForEach | Literal["debates"], Row], str | None]
+"""Where a cell leads that names a run, debater or debate, given its row; `None` when there is no such page.
+
+Given `debates` and facets, where the debates are that have them.
+"""
 
 _TEXT_COLUMNS = {
     "speeches": ("side", "speaker", "content"),
@@ -90,10 +93,11 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart of a section: its specification as JSON, and its title where the section has several."""
+    """One chart of a section: its specification as JSON, its height in pixels, and its title if there are several."""
 
     title: str
     spec: str
+    height: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +112,13 @@ class SectionView:
     empty: str
     is_empty: bool
     notes: tuple[str, ...]
+    recompute: str | None = None
+    """What the section shows under a filter of the debates."""
     is_wide: bool = False
     """Whether each of several charts needs the whole width."""
     table: Table | None = None
     charts: tuple[Panel, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     facts: tuple[tuple[str, Cell], ...] = ()
     speeches: tuple[Speech, ...] = ()
     folds: tuple[Notes, ...] = ()
@@ -129,7 +136,7 @@ def view(
     section: Section, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str], link: Link
 ) -> SectionView:
     """Arrange the rows as the section defines. Raises `ConfigError` for a column that its query does not return."""
-    _check_columns(section, columns)
+    check_columns(section, columns)
     base = SectionView(
         id=section.id,
         title=section.title,
@@ -139,6 +146,7 @@ def view(
         empty=section.empty,
         is_empty=not rows and section.show != "text",
         notes=(*notes, *remarks(section, rows)),
+        recompute=section.recompute,
         is_wide=section.show == "scatter",
     )
     if not rows:
@@ -157,32 +165,39 @@ def view(
                 heading(name, section.columns.get(name)) for name in ("passage", "reasons")
             )
         case "crosstab" | "heatmap":
-            changes["table"] = _crosstab(section, rows)
+            changes["table"] = _crosstab(section, rows, link)
         case _:
             changes["table"] = _table(section, columns, rows, link)
     if section.show in CHARTS:
-        changes["charts"] = _panels(section, rows)
+        changes["charts"], changes["legend"] = _panels(section, rows)
     return SectionView(**{**_fields(base), **changes})
 
 
-def _panels(section: Section, rows: Sequence[Row]) -> tuple[Panel, ...]:
-    """One chart, or one for each value of `panel` in the order in which these first occur."""
-    if "panel" not in section.roles:
-        return (Panel("", script_json(chart(section, rows))),)
+def _panels(section: Section, rows: Sequence[Row]) -> tuple[tuple[Panel, ...], tuple[LegendEntry, ...]]:
+    """One chart, or one for each value of `panel` in the order in which these first occur, and their legend."""
     by_panel: dict[Any, list[Row]] = {}
     for row in rows:
-        by_panel.setdefault(row[section.role("panel")], []).append(row)
-    return tuple(Panel(_text(title), script_json(chart(section, own))) for title, own in by_panel.items())
+        by_panel.setdefault(row[section.role("panel")] if "panel" in section.roles else "", []).append(row)
+    specs = [chart(section, own, rows) for own in by_panel.values()]
+    panels = (
+        Panel(_text(title), script_json(spec), spec["layout"]["height"])
+        for title, spec in zip(by_panel, specs, strict=True)
+    )
+    return tuple(panels), legend_of(specs)
 
 
 def _fields(base: SectionView) -> dict[str, Any]:
     return {name: getattr(base, name) for name in SectionView.__slots__}
 
 
-def _check_columns(section: Section, columns: Sequence[str]) -> None:
+def check_columns(section: Section, columns: Sequence[str]) -> None:
+    """Raise `ConfigError` for a column that the section names and its query does not return."""
     wanted = [*section.columns, *(column for role in section.roles.values() for column in role)]
     wanted += _TEXT_COLUMNS.get(section.show, ())
-    named = [(chosen.to, chosen.reason, chosen.cases) for chosen in section.columns.values()]
+    named = [
+        (chosen.to, chosen.reason, chosen.cases, *(text for text in chosen.opens.values() if not text.startswith("=")))
+        for chosen in section.columns.values()
+    ]
     wanted += [column for columns_of_one in named for column in columns_of_one if column is not None]
     for column in wanted:
         if column not in columns:
@@ -222,7 +237,18 @@ def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Ce
     href = link(chosen, _target(name, row)) if chosen in ("run", "debater", "debate") else None
     if column.cases is not None and row[column.cases] is not None:
         href = f"#{_anchor(row[column.cases])}"
+    if column.opens and row[name] is not None:
+        href = _opened(column.opens, row, link)
     return cell if href is None else replace(cell, href=href)
+
+
+def _opened(opens: Mapping[str, str], row: Row, link: Link) -> str | None:
+    """The link to the debates that a cell counts; `None` where a column of its facets is null."""
+    facets = {name: text[1:] if text.startswith("=") else row[text] for name, text in opens.items()}
+    if any(value is None for value in facets.values()):
+        return None
+    run = {"run": row["run_tag"]} if "run_tag" in row else {}
+    return link("debates", {**run, **{name: int(v) if isinstance(v, bool) else v for name, v in facets.items()}})
 
 
 def _target(name: str, row: Row) -> Row:
@@ -249,7 +275,7 @@ def _table(section: Section, columns: Sequence[str], rows: Sequence[Row], link: 
     return Table(headings, lines)
 
 
-def _crosstab(section: Section, rows: Sequence[Row]) -> Table:
+def _crosstab(section: Section, rows: Sequence[Row], link: Link) -> Table:
     """One line per `y` and one column per `x`, in the order in which they first occur."""
     x, y, value = (section.role(name) for name in ("x", "y", "value"))
     xs, ys = axes(section, rows)
@@ -257,7 +283,7 @@ def _crosstab(section: Section, rows: Sequence[Row]) -> Table:
         cells = format_values([row[value] for row in rows], section.options.format)
     else:
         cells = _cells(section, value, rows)
-    at = {(row[y], row[x]): cell for row, cell in zip(rows, cells, strict=True)}
+    at = {(row[y], row[x]): _linked(section, value, cell, row, link) for row, cell in zip(rows, cells, strict=True)}
     headings = [Heading(heading(y, section.columns.get(y)), False)]
     headings += [Heading(_text(each), any(at[r, c].is_number for r, c in at if c == each)) for each in xs]
     lines = tuple((Cell(_text(one)), *(at.get((one, each), Cell(MISSING)) for each in xs)) for one in ys)

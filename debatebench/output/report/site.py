@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from debatebench.output.report.data_files import data_path, data_script
+from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
 from debatebench.output.report.page import load_pages
@@ -18,10 +19,11 @@ from debatebench.output.report.subjects import Site, find_runs
 from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.activity import doing
-from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
 
-_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = ()
+_VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (filter_data,)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
@@ -65,14 +67,9 @@ def _data(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:
-    """Copy the style sheet, scripts, and the script in plotly's package: a page loads nothing from other sites."""
-    from importlib.util import find_spec
-
-    plotly = find_spec("plotly")
-    if plotly is None or not plotly.submodule_search_locations:
-        raise DebatebenchError("The package plotly, which draws the charts, is missing; install debatebench again.")
+    """Copy the style sheet, the scripts, and the library that draws charts: a page loads nothing from other sites."""
     assets = {name: path for name, path in files.items() if name.startswith("assets/")}
-    assets["assets/plotly.min.js"] = Path(plotly.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
+    assets |= {f"assets/{name}": files[f"vendor/{name}"] for name in _VENDORED}
     for name, source in assets.items():
         (staging / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, staging / name)

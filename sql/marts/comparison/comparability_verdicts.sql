@@ -7,7 +7,9 @@ counts as (
         baseline_kind, baseline, candidate_kind, candidate,
         count(case when state = 'different' and affects = 'everything' then 1 end) as count_spoiling,
         count(case when state = 'unknown' and affects = 'everything' then 1 end) as count_doubtful,
-        list_sort(list({'position': position, 'item': item, 'state': state, 'effect': effect})) as items
+        list_sort(
+            list({'position': position, 'item': item, 'setting': setting, 'state': state, 'effect': effect})
+        ) as items
 
     from marts.run_comparability
     group by baseline_kind, baseline, candidate_kind, candidate
@@ -22,6 +24,10 @@ named as (
             as differing_items,
         list_transform(list_filter(items, lambda each: each.state = 'unknown'), lambda each: each.item)
             as unknown_items,
+        list_transform(list_filter(items, lambda each: each.state = 'different'), lambda each: each.setting)
+            as differing_settings,
+        list_transform(list_filter(items, lambda each: each.state = 'unknown'), lambda each: each.setting)
+            as unknown_settings,
         list_transform(list_filter(items, lambda each: each.state = 'different'), lambda each: each.effect)
             as effects
 
@@ -39,7 +45,7 @@ final as (
             else 'like_for_like'
         end as verdict,
         coalesce(sources.is_same_debates, false) as is_same_debates,
-        named.differing_items, named.unknown_items,
+        named.differing_items, named.unknown_items, named.differing_settings, named.unknown_settings,
         concat_ws(
             ' ',
             case
@@ -48,9 +54,9 @@ final as (
                 else 'Like for like.'
             end,
             case when sources.is_same_debates then 'The debates are the same: only their judging can differ.' end,
-            'Different: ' || nullif(array_to_string(named.differing_items, ', '), '') || '.',
+            'Different: ' || nullif(array_to_string(named.differing_settings, ', '), '') || '.',
             nullif(array_to_string(named.effects, ' '), ''),
-            'Unknown: ' || nullif(array_to_string(named.unknown_items, ', '), '') || '.'
+            'Unknown: ' || nullif(array_to_string(named.unknown_settings, ', '), '') || '.'
         ) as explanation
 
     from named

@@ -111,14 +111,27 @@ unioned as (
 
 ),
 
+steps as (
+
+    select
+        *,
+        macros.holm_step(p_value, (baseline_kind, baseline, candidate_kind, candidate, measure)) as step
+
+    from unioned
+
+),
+
 final as (
 
     select
         baseline_kind, baseline, candidate_kind, candidate, model_id, measure, dimension, method, baseline_value,
-        candidate_value, difference, ci_low, ci_high, p_value, reason, standard_error, degrees_of_freedom, detectable_difference,
-        count_baseline_debates, count_candidate_debates, count_pairs, count_topics
+        candidate_value, difference, ci_low, ci_high, p_value,
+        macros.holm_p(p_value, step, (baseline_kind, baseline, candidate_kind, candidate, measure)) as p_value_holm,
+        case when difference is not null then coalesce(p_value_holm < 0.05, false) end as is_settled,
+        reason, standard_error, degrees_of_freedom, detectable_difference, count_baseline_debates,
+        count_candidate_debates, count_pairs, count_topics
 
-    from unioned
+    from steps
 
 )
 

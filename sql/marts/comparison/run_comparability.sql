@@ -31,7 +31,7 @@ explained as (
 
     select
         pairs.*,
-        items.position, items.item, items.affects, items.effect, case
+        items.position, items.item, items.setting, items.affects, items.effect, case
             when item_states.state in ('same', 'different') then item_states.state
             when sources.is_same_debates and items.is_of_source and coalesce(item_states.state, 'silent') = 'silent'
                 then 'same'
@@ -60,7 +60,7 @@ explained as (
 final as (
 
     select
-        baseline_kind, baseline, candidate_kind, candidate, position, item,
+        baseline_kind, baseline, candidate_kind, candidate, position, item, setting,
         case
             when item = 'schedule' and state = 'different' and count_reasons_to_plan_anew > 0 then 'follows'
             else state

@@ -40,7 +40,8 @@ items as (
 -- Runs of a version may add debaters, and a schedule follows from other settings. What is unknown is not different.
 differing as (
 
-    select distinct parts.benchmark_version, setting_items.position, setting_items.item
+    select distinct
+        parts.benchmark_version, setting_items.position, setting_items.item, setting_items.setting
 
     from parts
     inner join items using (benchmark_version, item)
@@ -68,6 +69,8 @@ warnings as (
         benchmark_version,
         'different_settings' as kind,
         list_transform(list_sort(list({'position': position, 'item': item})), lambda each: each.item) as differing_items,
+        list_transform(list_sort(list({'position': position, 'setting': setting})), lambda each: each.setting)
+            as differing_settings,
         cast([] as varchar[]) as repeating_runs,
         cast(null as bigint) as count_repeated_debates
 
@@ -80,6 +83,7 @@ warnings as (
         benchmark_version,
         'same_debates' as kind,
         cast([] as varchar[]) as differing_items,
+        cast([] as varchar[]) as differing_settings,
         list_sort(list(run_tag)) as repeating_runs,
         cast(sum(count_debates) as bigint) as count_repeated_debates
 
@@ -102,7 +106,7 @@ final as (
         case warnings.kind
             when 'different_settings' then concat(
                 'The ', sizes.count_runs, ' runs of benchmark version ''', warnings.benchmark_version,
-                ''' have different settings (', replace(array_to_string(warnings.differing_items, ', '), '_', ' '),
+                ''' have different settings (', array_to_string(warnings.differing_settings, ', '),
                 '), and its numbers mix them.'
             )
             else concat(

@@ -1,0 +1,139 @@
+"""A word index of the texts of debates, in parts that a page loads when somebody searches for a word.
+
+A text is split into words where `reports/assets/debates-search.js` splits a search: both fold case, accents, vowel
+points and full-width letters. Scripts that do not separate words by spaces (Chinese, Japanese, Thai, Lao, Khmer,
+Burmese) are indexed by single characters and by pairs of neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+LONGEST_WORD = 40
+"""Of longer words, only this many characters count."""
+
+# Accents, vowel points and the tatweel: marks that people leave out when they search.
+_POINTS = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
+_UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303b"
+    "\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f"
+    "\uf900-\ufaff\U00020000-\U0003ffff]+)"
+)
+_PLAIN_WORD = re.compile("[a-z0-9]+")
+_PLAIN = re.compile("[a-z0-9]{1,40}")
+# Texts with many different words do not make the memory of known ones grow without end.
+_MOST_KNOWN = 300_000
+_MOST_IN_PART = 100_000
+
+
+def words_of(text: str) -> list[str]:
+    """The words by which `text` is found, in order, with repetitions."""
+    if text.isascii():
+        return [word[:LONGEST_WORD] for word in _PLAIN_WORD.findall(text.lower())]
+    words: list[str] = []
+    for run in "".join(map(_letter_or_space, fold(text))).split():
+        for n, piece in enumerate(_UNSPACED.split(run)):
+            if n % 2:
+                words += piece
+                words += map("".join, pairwise(piece))
+            elif piece:
+                words.append(piece[:LONGEST_WORD])
+    return words
+
+
+def fold(text: str) -> str:
+    """`text` without the differences between upper and lower case, accents, and full and half width."""
+    bare = unicodedata.normalize("NFKC", _POINTS.sub("", unicodedata.normalize("NFKD", text)))
+    return bare.upper().lower().replace("ς", "σ")
+
+
+def _letter_or_space(character: str) -> str:
+    return character if unicodedata.category(character)[0] in "LMN" else " "
+
+
+class WordIndex:
+    """Which documents contain which word, for documents that are added in order and numbered from 0.
+
+    Memory grows with the number of different words of each document, not with the length of texts.
+    """
+
+    def __init__(self) -> None:
+        self._documents: dict[str, array[int]] = {}
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._count = 0
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Add the next document."""
+        pieces: set[str] = set()
+        for text in texts:
+            pieces.update(text.split())
+        found: set[str] = set()
+        for piece in pieces:
+            found.update(self._words(piece))
+        documents, number = self._documents, self._count
+        for word in found:
+            if word in documents:
+                documents[word].append(number)
+            else:
+                documents[word] = array("I", (number,))
+        self._count += 1
+
+    def _words(self, piece: str) -> tuple[str, ...]:
+        words = self._known.get(piece)
+        if words is None:
+            words = (piece,) if _PLAIN.fullmatch(piece) else tuple(words_of(piece))
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            if len(piece) <= LONGEST_WORD:
+                self._known[piece] = words
+        return words
+
+    def __len__(self) -> int:
+        return self._count
+
+    def parts(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The first word of each part, and the part: words in the order of UTF-16, and the documents of each.
+
+        Documents are steps from the one before, the first from -1. A list that begins with 0 has the documents that do
+        not contain the word, because they are fewer.
+        """
+        words: list[str] = []
+        steps: list[list[int]] = []
+        size = 0
+        for word in sorted(self._documents, key=_utf16):
+            words.append(word)
+            steps.append(self._steps(self._documents[word]))
+            size += len(steps[-1]) + 2
+            if size >= _MOST_IN_PART:
+                yield words[0], {"words": words, "documents": steps}
+                words, steps, size = [], [], 0
+        if words:
+            yield words[0], {"words": words, "documents": steps}
+
+    def _steps(self, documents: array[int]) -> list[int]:
+        if 2 * len(documents) <= self._count:
+            return _differences(documents)
+        absent = sorted(set(range(self._count)).difference(documents))
+        return [0, *_differences(absent)]
+
+
+def _differences(numbers: Iterable[int]) -> list[int]:
+    last = -1
+    steps = []
+    for number in numbers:
+        steps.append(number - last)
+        last = number
+    return steps
+
+
+def _utf16(word: str) -> bytes:
+    """The order in which JavaScript compares texts."""
+    return word.encode("utf-16-be", "surrogatepass")
