@@ -9,6 +9,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import Any, Literal, NamedTuple
 
+from debatebench.output.report.data_files import packed
 from debatebench.output.report.filter_data import outcomes_name
 from debatebench.output.report.html import render
 from debatebench.output.report.links import debates_link
@@ -20,7 +21,7 @@ from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
-_FILTER_SCRIPTS = ("data.js", "filters_compute.js", "filters.js")
+_FILTER_SCRIPTS = ("filters_compute.js", "filters.js")
 _MOST_NAMED = 5
 _MOST_TYPED = 20
 """The longest list that a command shows."""
@@ -122,7 +123,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
         views.append(view(named, result.columns, result.rows, result.notes, _linker(site, subject, path)))
     root = "../" * path.count("/")
     used = _used_params(page, subject)
-    filters = _filters(page, subject)
+    filters = _filters(site, page, subject)
     return path, render(
         site.jinja,
         "page.html",
@@ -133,7 +134,8 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
             "has_charts": any(each.charts for each in views),
-            "scripts": ["tables.js", *(_FILTER_SCRIPTS if filters else ())],
+            "scripts": ["data.js", "tables.js", "figures.js", *(_FILTER_SCRIPTS if filters else ())],
+            "csv": packed(csv) if (csv := {each.id: each.csv for each in views if each.csv}) else "",
             "filters": filters,
             "banners": _banners(page, subject),
             "crumbs": _crumbs(site, page, subject, root),
@@ -148,11 +150,12 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
     )
 
 
-def _filters(page: Page, subject: Subject) -> dict[str, str] | None:
+def _filters(site: Site, page: Page, subject: Subject) -> dict[str, str] | None:
     """What the script for filters needs to know; `None` if the page has none, or its run no debate to filter."""
     if not page.filters or subject.run is None or not subject.run.count_decided:
         return None
-    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters)}
+    pages = [path_of(each, subject.words) for each in site.pages if each.filters]
+    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters), "pages": " ".join(pages)}
 
 
 def _used_params(page: Page, subject: Subject) -> dict[str, Any]:
