@@ -85,11 +85,13 @@ def test_site_has_a_page_for_the_whole_for_each_run_and_for_each_debate(site: Pa
     for tag, count in (("tiny", 13), ("evil", 13), ("bare", 2)):
         folder = site / "runs" / tag
         assert sorted(p.name for p in folder.glob("*.html")) == [
+            "calls.html",
             "costs.html",
             "debaters.html",
             "debates.html",
             "index.html",
             "judges.html",
+            "topics.html",
         ]
         assert len(list((folder / "debates").glob("*.html"))) == count
 
@@ -771,8 +773,11 @@ def test_packaged_pages_describe_themselves() -> None:
         "index",
         "results",
         "debaters",
+        "debater",
         "judges",
+        "topics",
         "costs",
+        "calls",
         "debates",
         "comparison",
         "compared",
@@ -780,6 +785,8 @@ def test_packaged_pages_describe_themselves() -> None:
         "people",
         "weaknesses",
         "robustness",
+        "methods",
+        "data",
     ]
     for page in pages:
         for section in page.sections:
