@@ -55,7 +55,7 @@ def answer(site: Path, page: str, **words: str) -> str:
 
 def test_each_page_asks_a_question_and_has_an_answer_with_its_sql(site: Path) -> None:
     asked = [page for page in PAGES.values() if page.answer]
-    assert {"index", "results", "debaters", "debater", "judges", "topics", "costs", "calls", "debates", "people"} <= {
+    assert {"index", "results", "debaters", "debater", "judges", "topics", "costs", "calls", "reading", "people"} <= {
         page.name for page in asked
     }
     assert {"weaknesses", "robustness", "methods", "data"} <= {page.name for page in asked}
@@ -97,9 +97,9 @@ def test_each_page_asks_a_question_and_has_an_answer_with_its_sql(site: Path) ->
         ("topics", "few-debates", "the only topic that can be tested does not give a side"),
         ("calls", "nothing", "No model was asked in this run."),
         ("calls", "usual", "All 148 calls were answered; attempts that failed are not recorded."),
-        ("debates", "one-judge", "7 debates have a verdict, each of one judge, so no panel is split."),
-        ("debates", "no-valid-verdict", "No verdict on the 7 debates of this run counts"),
-        ("debates", "only-ties", "The panel was split in none of 7 judged debates"),
+        ("reading", "one-judge", "7 debates have a verdict, each of one judge, so no panel is split."),
+        ("reading", "no-valid-verdict", "No verdict on the 7 debates of this run counts"),
+        ("reading", "only-ties", "The panel was split in none of 7 judged debates"),
     ],
 )
 def test_an_odd_run_is_told_in_words(site: Path, page: str, run_tag: str, said: str) -> None:
@@ -203,4 +203,4 @@ def test_a_cell_opens_as_many_debates_as_it_counts(site: Path, con: duckdb.DuckD
 
 
 def test_kinds_of_pages_are_all_used() -> None:
-    assert {page.for_each for page in PAGES.values()} >= set(KINDS) - {"debate", "comparison"}
+    assert {page.for_each for page in PAGES.values()} >= set(KINDS) - {"comparison"}
