@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import built_workspace, chosen_runs, now, of_run, say
+from debatebench.cli.common import built_workspace, chosen_runs, of_run, say
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -40,19 +41,20 @@ def report(
     if fragment is not None:
         _write_fragments(built_workspace(context), run_tag, out_dir)
         return
-    from debatebench.output.report.folder import MANIFEST
+    from debatebench.output.report.folder import MARKS
+    from debatebench.output.report.page_time import chosen_time
     from debatebench.output.report.site import build_site
     from debatebench.shared.output_paths import check_output_folder
 
     workspace = built_workspace(context)
     target = out_dir or workspace.reports / "site"
-    check_output_folder(workspace, target, mark=MANIFEST)
+    check_output_folder(workspace, target, marks=MARKS)
     index = build_site(
         workspace.database,
         workspace.files("reports", "**/*"),
         target,
         run_tags=run_tag,
-        now=now(),
+        now=chosen_time(os.environ),
     )
     say(str(index))
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debatebench.output.report.data_files import data_path, data_script
 from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
+from debatebench.output.report.manifest import described
 from debatebench.output.report.page import load_pages
+from debatebench.output.report.page_time import data_time
 from debatebench.output.report.render import render_pages
 from debatebench.output.report.subjects import Site, find_runs
 from debatebench.query.relations import has_relation
@@ -22,25 +23,31 @@ from debatebench.shared.activity import doing
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
 
+if TYPE_CHECKING:
+    import duckdb
+
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
 _DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (filter_data,)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
 def build_site(
-    database: Path, files: Mapping[str, Path], out_dir: Path, *, run_tags: Sequence[str] | None = None, now: datetime
+    database: Path,
+    files: Mapping[str, Path],
+    out_dir: Path,
+    *,
+    run_tags: Sequence[str] | None = None,
+    now: datetime | None = None,
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
 
-    With `run_tags` the site contains only those runs, else every run. Nothing in `out_dir` changes before every page is
-    rendered, and files that do not belong to the site are kept. The same warehouse and the same `now` (naive UTC) give
-    the same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
+    With `run_tags` the site contains only those runs, else every run. `now` (naive UTC) is the time that pages state,
+    by default that of the newest record in them. Nothing in `out_dir` changes before every page is rendered, and files
+    that do not belong to the site are kept. The same warehouse and the same `now` give the same bytes. Raises
+    `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
     """
-    pages = load_pages(files)
     with open_for_reading(database) as con:
-        if not has_relation(con, "marts.runs"):
-            raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
-        site = Site(con, environment(files), pages, find_runs(con, pages, run_tags), database.name, now)
+        site = open_site(con, files, run_tags=run_tags, now=now)
         try:
             _publish(site, files, out_dir.resolve())
         except OSError as error:
@@ -48,15 +55,37 @@ def build_site(
     return out_dir / "index.html"
 
 
+def open_site(
+    con: duckdb.DuckDBPyConnection,
+    files: Mapping[str, Path],
+    *,
+    run_tags: Sequence[str] | None = None,
+    now: datetime | None = None,
+) -> Site:
+    """What `build_site` renders, and raises."""
+    pages = load_pages(files)
+    if not has_relation(con, "marts.runs"):
+        raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
+    runs = find_runs(con, pages, run_tags)
+    return Site(con, environment(files), pages, runs, now or data_time(con, [run.tag for run in runs]))
+
+
+def site_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
+    """Every file of the site but its manifest: its path and its content."""
+    for path, text in chain(render_pages(site), _data(site)):
+        yield path, text.encode("utf-8")
+    for name, file in _assets(files).items():
+        yield name, file.read_bytes()
+
+
 def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
     """Render everything next to `out_dir`, then move it there."""
     with new_folder_beside(out_dir) as staging:
-        for count, (path, text) in enumerate(chain(render_pages(site), _data(site))):
+        for count, (path, content) in enumerate(site_files(site, files)):
             doing("Writing pages", count)
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
-            (staging / path).write_text(text, encoding="utf-8", newline="\n")
-        _copy_assets(files, staging)
-        replace_files(staging, out_dir)
+            (staging / path).write_bytes(content)
+        replace_files(staging, out_dir, described(site, files))
 
 
 def _data(site: Site) -> Iterator[tuple[str, str]]:
@@ -66,10 +95,7 @@ def _data(site: Site) -> Iterator[tuple[str, str]]:
             yield data_path(name), data_script(name, data)
 
 
-def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:
-    """Copy the style sheet, the scripts, and the library that draws charts: a page loads nothing from other sites."""
+def _assets(files: Mapping[str, Path]) -> dict[str, Path]:
+    """The style sheet, the scripts, and the library that draws charts: a page loads nothing from other sites."""
     assets = {name: path for name, path in files.items() if name.startswith("assets/")}
-    assets |= {f"assets/{name}": files[f"vendor/{name}"] for name in _VENDORED}
-    for name, source in assets.items():
-        (staging / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, staging / name)
+    return assets | {f"assets/{name}": files[f"vendor/{name}"] for name in _VENDORED}

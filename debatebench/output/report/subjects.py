@@ -69,14 +69,16 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Everything that pages are made from. `runs` are newest first; `now` is naive UTC."""
+    """Everything that pages are made from. `runs` are newest first.
+
+    `now` is the time that pages state, as naive UTC; None if there is none.
+    """
 
     con: duckdb.DuckDBPyConnection
     jinja: Environment
     pages: Sequence[Page]
     runs: Sequence[RunPages]
-    warehouse: str
-    now: datetime
+    now: datetime | None
     comparisons: Sequence[Compared] = ()
 
 
