@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import note, now, of_run, say, workspace_of
+from debatebench.cli.common import NoBrowserOption, PortOption, note, now, of_run, say, workspace_of
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,10 +18,8 @@ def annotate(
     context: typer.Context,
     run_tag: Annotated[str, of_run(help="The run or import whose debates are annotated.")],
     annotator: Annotated[str, typer.Option("--annotator", help="Your name: letters, digits, '.', '_' and '-'.")],
-    port: Annotated[int, typer.Option("--port", help="The port on this computer. Default: any free one.")] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address; do not open a browser.")
-    ] = False,
+    port: PortOption = 0,
+    no_browser: NoBrowserOption = False,
     overlap: Annotated[
         int | None,
         typer.Option("--overlap", help="With --annotators: how many people annotate each debate. Default: 2."),

@@ -18,6 +18,7 @@ from debatebench.cli import plot as picture
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
+from debatebench.cli import view as look
 from debatebench.cli.activity_display import shown_activity
 from debatebench.cli.common import note, note_error, say
 from debatebench.cli.completion import PROGRAM, words_to_complete
@@ -35,6 +36,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "Judge": {"judge": judge.judge, "probe-judges": judge.probe_judges, "annotate": annotate.annotate},
     "Look": {
         "runs": runs.runs,
+        "view": look.view,
         "show-leaderboard": show.show_leaderboard,
         "inspect-debate": show.inspect_debate,
         "query": query.query,

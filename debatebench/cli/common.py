@@ -46,6 +46,8 @@ def format_option(*more: Format, help: str = "How to print the result.") -> Any:
 
 
 FormatOption = Annotated[Format, format_option()]
+PortOption = Annotated[int, typer.Option("--port", help="The port on this computer. Default: any free one.")]
+NoBrowserOption = Annotated[bool, typer.Option("--no-browser", help="Only print the address; do not open a browser.")]
 of_run = partial(typer.Option, "--run-tag", autocompletion=run_tags)
 """The option that names a run; `help` says what becomes of it."""
 RunTagsOption = Annotated[

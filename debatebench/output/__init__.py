@@ -6,4 +6,5 @@ docs/         the documentation of the SQL models as one HTML page
 export/       chosen runs as Parquet, JSONL, a DuckDB file or a dbt project
 report/       the static site, rendered from queries
 serving/      serve pages to one browser on this computer
+view/         the site in a browser, and runs while they play
 """

@@ -56,6 +56,8 @@ class Workspace:
     """A folder that holds configurations and a warehouse. Nothing in it needs to exist."""
 
     root: Path
+    private_database: Path | None = None
+    """A warehouse file of one command alone, in place of the one that all read."""
 
     @property
     def configs(self) -> Path:
@@ -105,7 +107,7 @@ class Workspace:
     @property
     def database(self) -> Path:
         """The warehouse file."""
-        return self.warehouse / "debatebench.duckdb"
+        return self.private_database or self.warehouse / "debatebench.duckdb"
 
     def config_file(self, name: str) -> Path:
         """The workspace's configuration file of that name if it exists, else the packaged one; as `guarded` says."""

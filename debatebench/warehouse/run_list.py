@@ -116,6 +116,11 @@ def _state(is_archived: bool, row: dict[str, Any], source: LandingSource | None)
     return "finished" if row["count_complete"] >= row["count_planned"] else "unfinished"
 
 
+def is_playing(workspace: Workspace, run_tag: str) -> bool:
+    """Whether a process plays this run at this moment. The answer takes a lock of its journal for an instant."""
+    return is_played_now(workspace.journal / f"{run_tag}.jsonl")
+
+
 class Place(NamedTuple):
     """What the warehouse says of a run that is to be archived."""
 

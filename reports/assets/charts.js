@@ -37,17 +37,46 @@
   const charts = new Map();
   const plotOf = (figure) => figure.querySelector(".plot");
 
-  const draw = (figure, width) => {
+  const specOf = (figure) => {
     const chart = charts.get(figure);
     chart.spec ??= JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    chart.isDrawn = true;
-    const { data, layout } = resolved(chart.spec, getComputedStyle(document.documentElement));
+    return chart.spec;
+  };
+
+  const draw = (figure, width) => {
+    charts.get(figure).isDrawn = true;
+    const { data, layout } = resolved(specOf(figure), getComputedStyle(document.documentElement));
     const plot = plotOf(figure);
     plot.style.height = `${layout.height}px`;
     if (width) {
       layout.width = Math.min(width, plot.clientWidth || width);
     }
     return Plotly.react(plot, data, layout, config);
+  };
+
+  // The charts of a section as SVG texts, in the light theme whatever the page's is.
+  const chartImages = async (section, width) => {
+    await loaded();
+    const root = document.documentElement;
+    const wasPrinting = root.classList.contains("printing");
+    root.classList.add("printing");
+    const style = getComputedStyle(root);
+    const figures = Array.from(section.querySelectorAll("figure.chart"), (figure) => ({
+      title: figure.querySelector("figcaption")?.textContent ?? "",
+      ...resolved(specOf(figure), style),
+    }));
+    const marks = new Map(
+      Array.from(section.querySelectorAll(".legend svg"), (mark) => [mark, getComputedStyle(mark).color]),
+    );
+    const font = style.getPropertyValue("--font").trim();
+    root.classList.toggle("printing", wasPrinting);
+    const images = [];
+    for (const { title, data, layout } of figures) {
+      const height = layout.height;
+      const options = { format: "svg", width, height, imageDataOnly: true };
+      images.push({ title, height, text: await Plotly.toImage({ data, layout: { ...layout, width } }, options) });
+    }
+    return { images, font, colourOf: (mark) => marks.get(mark) };
   };
 
   const redraw = () => charts.forEach((chart, figure) => chart.isDrawn && draw(figure));
@@ -97,8 +126,19 @@
     }
   });
 
-  // For scripts that compute other numbers for a chart, or add one.
+  document.addEventListener("click", ({ target }) => {
+    if (target.matches("button.unfold")) {
+      const figure = target.closest("figure");
+      figure.classList.remove("folded");
+      target.remove();
+      figure.tabIndex = -1;
+      figure.focus({ preventScroll: true });
+    }
+  });
+
+  // `showChart` is for scripts that compute other numbers for a chart, or add one.
   window.debatebench = Object.assign(window.debatebench ?? {}, {
+    chartImages,
     showChart: (figure, spec) => {
       if (!charts.has(figure)) {
         watch(figure);

@@ -49,5 +49,5 @@ window.debatebench = Object.assign(window.debatebench ?? {}, (() => {
     waiting.delete(name);
   };
 
-  return { load, received };
+  return { load, received, unpacked };
 })());

@@ -13,10 +13,19 @@
     return { fixed: false, sign };
   };
 
+  // The number at the beginning of a cell; where its unit differs from cell to cell, the cell says by what it sorts.
+  const numberOf = (cell, text) => {
+    if ("sort" in cell.dataset) {
+      return Number(cell.dataset.sort);
+    }
+    const found = /^([−+]?)\$?([0-9,]+(?:\.[0-9]+)?)(%|=|$| to )/.exec(text);
+    return found && Number(found[2].replaceAll(",", "")) * (found[1] === "−" ? -1 : 1);
+  };
+
   const keyOf = (row, index) => {
     const cell = row.cells[index];
     const text = cell.textContent.trim();
-    return { row, text, number: "sort" in cell.dataset ? Number(cell.dataset.sort) : null, missing: text === "–" };
+    return { row, text, number: numberOf(cell, text), missing: text.startsWith("–") };
   };
 
   const sort = (table, heading, index) => {

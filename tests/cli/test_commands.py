@@ -34,6 +34,7 @@ COMMANDS = [
     "probe-judges",
     "annotate",
     "runs",
+    "view",
     "show-leaderboard",
     "inspect-debate",
     "query",

@@ -23,6 +23,7 @@ from annotating import (
     made_workspace,
 )
 from report_warehouse import HOSTILE
+from site_browser import violations
 
 from debatebench.landing.annotation_journals import annotation_records, annotations_folder
 from debatebench.shared.records import Annotation
@@ -418,19 +419,6 @@ def test_a_page_of_another_origin_can_neither_read_nor_save_nor_frame(browser: B
 
 
 # --- accessibility --------------------------------------------------------------------------------------------------
-
-
-def violations(page: Page) -> list[Any]:
-    """What axe-core finds. It is run past the page's policy, which would refuse it as it refuses every script."""
-    import axe_playwright_python
-
-    source = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
-    session = page.context.new_cdp_session(page)
-    session.send("Runtime.evaluate", {"expression": source})
-    found: list[Any] = page.evaluate(
-        "async () => (await axe.run()).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
-    )
-    return found
 
 
 @pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="axe-playwright-python is not installed")

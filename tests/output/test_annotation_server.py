@@ -19,11 +19,11 @@ from annotating import (
     SECRETS,
     TAG,
     AnnotationServer,
-    Answer,
     full_form,
     hostile_workspace,
     made_workspace,
 )
+from serving import Answer
 
 from debatebench.landing.annotation_journals import annotation_records, annotations_folder
 from debatebench.shared.records import Annotation
@@ -44,17 +44,6 @@ def server(workspace: Workspace) -> Iterator[AnnotationServer]:
     """A server that no test stops; each test uses a debate of its own, or saves nothing."""
     with AnnotationServer(workspace, "shared") as server:
         yield server
-
-
-def asked(server: AnnotationServer, method: str, path: str, **headers: str) -> tuple[int, str]:
-    """Send a request with exactly these headers besides those that HTTP needs."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-    try:
-        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
-    finally:
-        connection.close()
 
 
 def test_the_address_is_on_one_line_on_loopback_with_a_token(server: AnnotationServer):
@@ -86,12 +75,12 @@ def test_a_request_from_elsewhere_is_refused_with_words(
     token = urlsplit(server.url).path
     own = {"Host": f"127.0.0.1:{server.port}"}
     for path in (token, f"{token}api/debates", f"{token}assets/annotation.js"):
-        found, text = asked(server, "GET", path, **{**own, **headers})
+        found, text = server.asked("GET", path, **{**own, **headers})
         assert (found, words in text) == (status, True)
         # The same request without the fault is answered.
-        assert asked(server, "GET", path, **own)[0] == 200
+        assert server.asked("GET", path, **own)[0] == 200
     origin = {"Origin": f"http://127.0.0.1:{server.port}", "Sec-Fetch-Site": "same-origin"}
-    assert asked(server, "GET", token, **own, **origin)[0] == 200
+    assert server.asked("GET", token, **own, **origin)[0] == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/wrong/", "/wrong/api/debates", "//", "/%00/", "/é/"])
@@ -221,7 +210,7 @@ def test_a_bad_form_is_refused_with_words_and_not_saved(server: AnnotationServer
 def test_a_body_that_is_no_save_is_refused_with_words(
     server: AnnotationServer, body: bytes, kind: str, status: int, words: str
 ):
-    from annotating import ask
+    from serving import ask
 
     url = f"{server.url}api/debates/{server.debate_keys()[0]}/draft"
     answer = ask(url, body, {"content-type": kind})

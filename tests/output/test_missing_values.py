@@ -52,7 +52,7 @@ INTERVAL = ColumnFormat("95 %", "percent", to="ci_high", reason="reason")
 def test_an_interval_is_one_cell_and_a_missing_one_is_its_reason() -> None:
     found = shown(FOUND, name=ColumnFormat(), ci_low=INTERVAL, p_value=ColumnFormat("p", reason="reason"))
     assert texts(found) == [
-        ["a", "25.0% – 75.0%", "< 0.001"],
+        ["a", "25.0% to 75.0%", "< 0.001"],
         ["b", "– (no variation)", "– (no variation)"],
         ["c", "– (only one topic or debate)", "– (only one topic or debate)"],
         ["d", "–", "–"],
@@ -76,7 +76,7 @@ def test_a_section_says_once_that_few_topics_say_nothing_about_others() -> None:
     few = rows(("a", 0.5, 0.2, 0.8, 0.4, "few_topics"), ("b", 0.5, 0.2, 0.8, 0.4, "few_topics"))
     (note,) = shown(few, name=ColumnFormat(), ci_low=INTERVAL).notes
     assert note == "With fewer than three topics, intervals and p values say nothing about other topics."
-    assert texts(shown(few, name=ColumnFormat(), ci_low=INTERVAL)) == [["a", "20.0% – 80.0%"], ["b", "20.0% – 80.0%"]]
+    assert texts(shown(few, name=ColumnFormat(), ci_low=INTERVAL)) == [["a", "20.0% to 80.0%"], ["b", "20.0% to 80.0%"]]
     (note,) = shown([*few, *FOUND], name=ColumnFormat(), ci_low=INTERVAL).notes
     assert note == "Where there are fewer than three topics, intervals and p values say nothing about other topics."
 

@@ -163,7 +163,7 @@ def test_figures_are_those_of_the_mart(page: Path, database: Path) -> None:
     text = text_of(section(page, "quality"))
     for judge, method, debates, accuracy, hits, rmse in rows:
         assert accuracy == pytest.approx(JUDGES[judge][2] / COUNT)
-        shown = rf"{judge} {method} {debates} {debates} 100.0% {100 * accuracy:.1f}% \S+% – \S+% {100 * hits:.1f}% "
+        shown = rf"{judge} {method} {debates} {debates} 100.0% {100 * accuracy:.1f}% \S+% to \S+% {100 * hits:.1f}% "
         assert re.search(rf"held, two sides, gold verdicts {shown}\S+ {rmse:.2f} ", text), judge
 
 
@@ -298,7 +298,7 @@ def test_pairs_of_judges_are_tested(page: Path, database: Path) -> None:
     ).rows
     text = text_of(section(page, "significance"))
     assert difference == pytest.approx(-3 / 9)
-    assert f"accuracy cheap (direct) dear (debatrix) may be chance 9 {difference:+.3f} " in text
+    assert f"accuracy cheap (direct) dear (debatrix) may be chance 9 −{-difference:.3f} " in text
     assert f" {p_value:.3f} " in text
 
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 from imported import DEBATEFLOW
 from report_warehouse import HOSTILE, NOON
+from serving import Answer, ServedCommand
 
 from debatebench.landing.importers.store import add_import
 from debatebench.landing.land import create_raw_tables, land_records
@@ -42,7 +35,6 @@ QUESTIONS = ("clash", "burden_of_proof_met")
 ANCHORS = {"1": "misses the point", "2": "meets some points", "3": "meets every point"}
 SECRETS = ("debater-anchovy", "debater-basil", "weak_evidence", "side_concession", "judge-cumin", "annotator-dill")
 """What no annotator may see: debaters, weaknesses, judges, other people."""
-_WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def made_records(debates: int = 3, speech: str = "We argue that this is right.") -> Iterator[Record]:
@@ -122,58 +114,11 @@ def imported_workspace(root: Path) -> Workspace:
     return workspace
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a server answered."""
-
-    status: int
-    headers: dict[str, str]
-    text: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.text)
-
-
-class AnnotationServer:
-    """`debatebench annotate` in its own process while the `with` block lasts; `url` is the address that it prints."""
+class AnnotationServer(ServedCommand):
+    """`debatebench annotate` in its own process while the `with` block lasts."""
 
     def __init__(self, workspace: Workspace, annotator: str = "ann", *arguments: str, run_tag: str = TAG) -> None:
-        self._command = [
-            *(sys.executable, "-m", "debatebench", "--root", str(workspace.root), "annotate"),
-            *("--run-tag", run_tag, "--annotator", annotator, "--no-browser", *arguments),
-        ]
-
-    def __enter__(self) -> AnnotationServer:
-        self.process = subprocess.Popen(
-            self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
-        )
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
-        if not self.url:
-            raise RuntimeError(self.process.communicate()[1])
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop(signal.SIGTERM)
-
-    @property
-    def port(self) -> int:
-        return int(self.url.split(":")[2].split("/")[0])
-
-    def stop(self, number: signal.Signals = signal.SIGKILL) -> tuple[int, str]:
-        """End the process, and return its exit code and what it wrote to stderr."""
-        if self.process.stdout is not None and self.process.stdout.closed:
-            return self.process.returncode, ""
-        self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=20)
-        return self.process.returncode, err
-
-    def get(self, path: str = "", **headers: str) -> Answer:
-        return ask(self.url + path, None, headers)
-
-    def post(self, path: str, value: Any, **headers: str) -> Answer:
-        return ask(self.url + path, json.dumps(value).encode(), {"content-type": "application/json", **headers})
+        super().__init__(workspace.root, "annotate", "--run-tag", run_tag, "--annotator", annotator, *arguments)
 
     def debate_keys(self) -> list[str]:
         """The keys of the debates in their order."""
@@ -184,18 +129,6 @@ class AnnotationServer:
 
     def hand_in(self, key: str, revision: int, form: Any) -> Answer:
         return self.post(f"api/debates/{key}/final", {"revision": revision, "form": form})
-
-
-def ask(url: str, body: bytes | None, headers: dict[str, str]) -> Answer:
-    """Send one request; an underscore in the name of a header stands for a hyphen."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    request = urllib.request.Request(url, data=body, headers=named)
-    try:
-        with _WITHOUT_PROXY.open(request, timeout=20) as answer:
-            return Answer(answer.status, dict(answer.headers.items()), answer.read().decode())
-    except urllib.error.HTTPError as error:
-        with error:
-            return Answer(error.code, dict(error.headers.items()), error.read().decode())
 
 
 def full_form(dimensions: tuple[str, ...] = QUESTIONS, **changed: Any) -> dict[str, Any]:

@@ -21,7 +21,8 @@ class Rule:
     """How a command treats a warehouse that was built from other SQL models, and an older one, which lacks some.
 
     `refuses` both; `warns` of the one and refuses the other; `shows` both with a warning, as the user names what is
-    read; `brings_up_to_date` both; `reads_landed` tables only, so it refuses those of another version; `reads_none`.
+    read; `brings_up_to_date` both; `reads_landed` tables only, so it refuses those of another version; `reads_none`, or
+    a copy that it brings up to date.
     Words in capitals stand for what a workspace has: see `done_by`.
     """
 
@@ -40,6 +41,7 @@ RULES = {
     "probe-judges": Rule("warns", ("FIRST", *_JUDGED), in_process=False),
     "annotate": Rule("reads_landed", ("--run-tag", "FIRST", "--annotator", "ann", "--no-browser")),
     "runs": Rule("warns"),
+    "view": Rule("reads_none", ("--no-browser",)),
     "show-leaderboard": Rule("warns"),
     "inspect-debate": Rule("warns", ("DEBATE",)),
     "query": Rule("shows", ("select 1",)),

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from annotating import Answer, ask
+from serving import Answer, ask
 
 from debatebench.query.safe_query import parse_params, run_query
 

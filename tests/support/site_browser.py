@@ -109,7 +109,19 @@ def draw_charts(page: Page) -> int:
             scrollTo(0, 0);
         }"""
     )
-    page.wait_for_function(
-        "count => document.querySelectorAll('figure.chart .js-plotly-plot .main-svg').length >= count", arg=count
-    )
+    for undrawn in figures.all():
+        undrawn.locator(".main-svg").first.wait_for(state="attached")
     return count
+
+
+def violations(page: Page) -> list[Any]:
+    """What axe-core finds. It is run past the page's policy, which would refuse it as it refuses every script."""
+    import axe_playwright_python
+
+    source = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    session = page.context.new_cdp_session(page)
+    session.send("Runtime.evaluate", {"expression": source})
+    found: list[Any] = page.evaluate(
+        "async () => (await axe.run()).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
+    )
+    return found

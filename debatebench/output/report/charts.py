@@ -7,7 +7,7 @@ follows the reader's light or dark theme. The cells of heat maps have their own 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from debatebench.output.report.chart_parts import (
@@ -149,43 +149,59 @@ def _heatmap(section: Section, rows: Sequence[Row]) -> Spec:
     xs, ys = axes(section, rows)
     places = [(row[y], row[x]) for row in rows]
     texts = dict(zip(places, written(section, [row[value] for row in rows]), strict=True))
-    shades = dict(zip(places, _shades(section, rows), strict=True))
-    hover = {
-        place: f"{plotly_text(place[0])} × {plotly_text(place[1])}: {texts[place]}{_count(section, row)}"
-        for place, row in zip(places, rows, strict=True)
+    shades = {
+        place: round(shade, 4) for place, shade in zip(places, _shades(section, rows), strict=True) if shade is not None
     }
-    scale = section.options.scale
-    annotations = [
-        {
-            "x": xs.index(place[1]),
-            "y": ys.index(place[0]),
-            "text": texts[place],
-            "showarrow": False,
-            "font": {"size": 12, "color": ink_on(shade_colour(shade, scale))},
-        }
-        for place, shade in shades.items()
-        if shade is not None
-    ]
-    trace = {
-        "type": "heatmap",
-        "x": list(range(len(xs))),
-        "y": list(range(len(ys))),
-        "z": [[shades.get((line, each)) for each in xs] for line in ys],
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": [[n / (len(SCALES[scale]) - 1), stop] for n, stop in enumerate(SCALES[scale])],
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
-        "hovertext": [[hover.get((line, each), "") for each in xs] for line in ys],
-        "hoverinfo": "text",
-        "hoverongaps": False,
-    }
+    counts = (
+        {place: _count(section, row) for place, row in zip(places, rows, strict=True)}
+        if "count" in section.roles
+        else {}
+    )
+    inks = {place: ink_on(shade_colour(shade, section.options.scale)) for place, shade in shades.items()}
+    traces = []
+    # Each trace has one colour of text.
+    for ink in sorted(set(inks.values())) or [""]:
+        own = [[place if inks.get(place) == ink else None for place in ((line, each) for each in xs)] for line in ys]
+        traces.append(
+            _cells_of_heatmap(section, own, texts, shades, counts)
+            | {"textfont": {"size": 12, "color": ink or "var(--ink)"}}
+        )
     x_axis = {**name_axis(xs), **axis_title(section.options.x_title), "side": "top"}
     y_axis = {**name_axis(ys, downwards=True), **axis_title(section.options.y_title)}
     margin = {"l": 8, "r": 24, "t": 8, "b": 8, "pad": 4}
     height = 60 + 36 * len(ys) + _room_for_names(x_axis["ticktext"])
-    return {"data": [trace], "layout": frame(height, x_axis, y_axis, annotations=annotations, margin=margin)}
+    return {"data": traces, "layout": frame(height, x_axis, y_axis, margin=margin)}
+
+
+def _cells_of_heatmap(
+    section: Section,
+    places: Sequence[Sequence[tuple[Any, Any] | None]],
+    texts: Mapping[tuple[Any, Any], str],
+    shades: Mapping[tuple[Any, Any], float],
+    counts: Mapping[tuple[Any, Any], str],
+) -> Spec:
+    """The trace of the cells at `places`; where there is none, nothing is drawn."""
+    scale = SCALES[section.options.scale]
+    more = " %{customdata}" if counts else ""
+    trace = {
+        "type": "heatmap",
+        "x": list(range(len(places[0]))) if places else [],
+        "y": list(range(len(places))),
+        "z": [[None if place is None else shades[place] for place in line] for line in places],
+        "text": [["" if place is None else texts[place] for place in line] for line in places],
+        "texttemplate": "%{text}",
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": [[n / (len(scale) - 1), stop] for n, stop in enumerate(scale)],
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "hovertemplate": f"%{{y}} × %{{x}}: %{{text}}{more}<extra></extra>",
+        "hoverongaps": False,
+    }
+    if counts:
+        trace["customdata"] = [["" if place is None else counts[place] for place in line] for line in places]
+    return trace
 
 
 def _room_for_names(names: Sequence[str]) -> int:
@@ -197,7 +213,7 @@ def _room_for_names(names: Sequence[str]) -> int:
 def _count(section: Section, row: Row) -> str:
     """The number of debates behind a cell, if the section gives it."""
     count = row[section.role("count")] if "count" in section.roles else None
-    return "" if count is None else f" ({counted(count, 'debate')})"
+    return "" if count is None else f"({counted(count, 'debate')})"
 
 
 def _shades(section: Section, rows: Sequence[Row]) -> list[float | None]:

@@ -24,7 +24,11 @@ def data_path(name: str) -> str:
 
 def data_script(name: str, data: Any, *, level: int = 6) -> str:
     """The script for JSON data, the same for the same data. `level` is that of gzip."""
+    return f'debatebench.received("{name}","{packed(data, level=level)}");\n'
+
+
+def packed(data: Any, *, level: int = 6) -> str:
+    """JSON data, compressed and in letters that mean nothing in HTML; `debatebench.unpacked` in a page returns it."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # A lone surrogate is no UTF-8; it is replaced, as in pages.
-    packed = gzip.compress(text.encode("utf-8", "replace"), level, mtime=0)
-    return f'debatebench.received("{name}","{base64.b64encode(packed).decode("ascii")}");\n'
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), level, mtime=0)).decode("ascii")

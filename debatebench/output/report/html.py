@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MISSING = "–"
+MINUS = "−"
 
 _HEADINGS = {
     "agree": "Agreed",
@@ -56,6 +58,13 @@ _NAMES: dict[str, Format] = {
     "debate_id": "debate",
     **dict.fromkeys(DEBATERS, "debater"),
 }
+# A number that begins a cell, without a unit that differs from cell to cell; tables.js has the same pattern. Times and
+# flags sort as text.
+_SORTS_ITSELF = re.compile(r"−?\$?[0-9,]+(\.[0-9]+)?(%|=|$| to )|[0-9]{4}-[0-9]{2}-[0-9]{2} |yes$|no$")
+# A signed number that a query has written, or an interval of such numbers.
+_SIGNED = re.compile(r"[+-][0-9][0-9.,]*(\s?%)?(\sto\s[+-]?[0-9][0-9.,]*(\s?%)?)?")
+_BEFORE_DIGIT = re.compile(r"-(?=[0-9])")
+_LONGEST_UNBROKEN = 40
 _WINNERS = {"pro": "pro", "con": "con", "tie": "tie", "no_decision": "no decision"}
 
 
@@ -68,6 +77,11 @@ class Cell:
     is_number: bool = False
     href: str | None = None
     mark: str | None = None
+
+    @property
+    def sort_key(self) -> str | None:
+        """The sort key, if a script cannot read it from the text as `tables.js` does."""
+        return None if self.sort is None or _SORTS_ITSELF.match(self.text) else f"{self.sort:.9g}"
 
 
 def heading(name: str, column: ColumnFormat | None = None) -> str:
@@ -129,21 +143,27 @@ def _cell(value: Any, chosen: Format, decimals: int) -> Cell:
     text = value if isinstance(value, str) else json_text(value)
     if chosen == "winner":
         return Cell(_WINNERS.get(text, text), mark=text if text in _WINNERS else None)
+    if _SIGNED.fullmatch(text):
+        number = float(re.split(r"[\s%]", text, maxsplit=1)[0].replace(",", "").rstrip("."))
+        return Cell(_BEFORE_DIGIT.sub(MINUS, text), sort=number, is_number=True)
     return Cell(text)
 
 
 def _number(value: float | Decimal, chosen: Format, decimals: int) -> str:
+    """A number with a true minus; what is rounded to zero has no sign."""
     match chosen:
         case "p_value" if 0 <= value < 0.001:
             return "< 0.001"
         case "percent":
-            return f"{100 * value:.{decimals}f}%"
+            text = f"{100 * value:.{decimals}f}%"
         case "usd":
-            return f"${value:,.{decimals}f}"
+            text = f"{'-' if value < 0 else ''}${abs(value):,.{decimals}f}"
         case "milliseconds":
-            return f"{value / 1000:,.1f} s" if value >= 1000 else f"{value:,.0f} ms"
+            text = f"{value / 1000:,.1f} s" if not -1000 < value < 1000 else f"{value:,.0f} ms"
         case _:
-            return f"{value:,.{decimals}f}"
+            text = f"{value:,.{decimals}f}"
+    is_zero = not re.search(r"[1-9a-z]", text.removesuffix(" s").removesuffix(" ms"))
+    return text.removeprefix("-") if is_zero else text.replace("-", MINUS, 1)
 
 
 def _epoch(value: datetime) -> float:
@@ -158,6 +178,20 @@ def script_json(data: Any) -> str:
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))  # noqa: S704
 
 
+def unbroken(text: str) -> Any:
+    """Text as HTML in which no line ends within a word with a hyphen, such as the name of a model."""
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(\s+)", visible(text, keep_lines=True))
+    kept = (
+        Markup('<span class="nb">{}</span>').format(part)
+        if "-" in part[1:-1] and len(part) <= _LONGEST_UNBROKEN
+        else escape(part)
+        for part in parts
+    )
+    return Markup("").join(kept)
+
+
 def environment(files: Mapping[str, Path]) -> Environment:
     """A Jinja environment with the templates of `reports/templates`; every value is made visible, then escaped."""
     from jinja2 import FunctionLoader, StrictUndefined
@@ -167,7 +201,7 @@ def environment(files: Mapping[str, Path]) -> Environment:
         path = files.get(f"templates/{name}")
         return None if path is None else (read_template(path), str(path), lambda: True)
 
-    return ImmutableSandboxedEnvironment(
+    made = ImmutableSandboxedEnvironment(
         loader=FunctionLoader(source),
         autoescape=True,
         undefined=StrictUndefined,
@@ -176,6 +210,8 @@ def environment(files: Mapping[str, Path]) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.filters["unbroken"] = unbroken
+    return made
 
 
 def _harmless(value: Any) -> Any:

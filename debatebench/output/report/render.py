@@ -9,6 +9,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import Any, Literal, NamedTuple
 
+from debatebench.output.report.data_files import packed
 from debatebench.output.report.filter_data import outcomes_name
 from debatebench.output.report.html import render
 from debatebench.output.report.links import debates_link
@@ -20,7 +21,7 @@ from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
-_FILTER_SCRIPTS = ("data.js", "filters_compute.js", "filters.js")
+_FILTER_SCRIPTS = ("filters_compute.js", "filters.js")
 _MOST_NAMED = 5
 _MOST_TYPED = 20
 """The longest list that a command shows."""
@@ -124,7 +125,8 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
             "has_charts": any(each.charts for each in views),
-            "scripts": ["tables.js", *(_FILTER_SCRIPTS if filters else ())],
+            "scripts": ["data.js", "tables.js", "figures.js", *(_FILTER_SCRIPTS if filters else ())],
+            "csv": packed(csv) if (csv := {each.id: each.csv for each in views if each.csv}) else "",
             "filters": filters,
             "banners": _banners(page, subject),
             "crumbs": _crumbs(site, page, subject, root),

@@ -13,6 +13,7 @@ from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_value
 from debatebench.output.report.page import CHARTS, ColumnFormat, ForEach, Section
 from debatebench.output.report.reasons import missing_because, remarks
 from debatebench.shared.errors import ConfigError
+from debatebench.shared.result_formats import render
 
 Row = Mapping[str, Any]
 Link = Callable[[ForEach | Literal["debates"], Row], str | None]
@@ -119,6 +120,8 @@ class SectionView:
     table: Table | None = None
     charts: tuple[Panel, ...] = ()
     legend: tuple[LegendEntry, ...] = ()
+    csv: str = ""
+    """The rows of a chart, a table or figures with all their columns and digits, for a spreadsheet."""
     facts: tuple[tuple[str, Cell], ...] = ()
     speeches: tuple[Speech, ...] = ()
     folds: tuple[Notes, ...] = ()
@@ -152,6 +155,8 @@ def view(
     if not rows:
         return base
     changes: dict[str, Any] = {}
+    if section.show not in _TEXT_COLUMNS:
+        changes["csv"] = render(columns, ([row[name] for name in columns] for row in rows), "csv")
     match section.show:
         case "facts":
             changes["facts"] = _facts(section, rows[0], link)
@@ -227,7 +232,7 @@ def _cells(section: Section, name: str, rows: Sequence[Row]) -> list[Cell]:
 
 
 def _interval(low: Cell, high: Cell) -> Cell:
-    return Cell(MISSING) if MISSING in (low.text, high.text) else replace(low, text=f"{low.text} – {high.text}")
+    return Cell(MISSING) if MISSING in (low.text, high.text) else replace(low, text=f"{low.text} to {high.text}")
 
 
 def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Cell:

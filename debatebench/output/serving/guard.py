@@ -81,7 +81,7 @@ class Guard:
         await self._app(inner, _limited(receive), send_with_headers)
 
     def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
-        """The status and the words for a request that is not answered."""
+        """The status and the words for a request that the application does not see."""
         host = headers.get("host", "")
         if host not in self._hosts:
             return 421, "This server answers only to 127.0.0.1 and localhost."
@@ -89,11 +89,12 @@ class Guard:
             return 403, "This request comes from a page of another origin."
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return 403, "This request comes from a page of another site."
+        if path == "/favicon.ico":
+            # Browsers ask for it on their own, and would show a refusal as an error.
+            return 204, ""
         if not secrets.compare_digest(path.partition("/")[2].partition("/")[0].encode(), self._token.encode()):
-            return (
-                403,
-                f"This address is not valid. Open the one that `debatebench {self._served.command}` has printed.",
-            )
+            command = self._served.command
+            return 403, f"This address is not valid. Open the one that `debatebench {command}` has printed."
         if method not in self._served.methods:
             return 405, f"This server answers only to {' and '.join(self._served.methods)}."
         length = headers.get("content-length", "0")
@@ -126,7 +127,7 @@ async def _discard(receive: Receive) -> None:
 
 
 async def _answer(send: Send, status: int, text: str) -> None:
-    body = f"{text}\n".encode()
+    body = f"{text}\n".encode() if text else b""
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
