@@ -7,6 +7,7 @@
   const columns = document.querySelector(".sections");
   const root = place.dataset.root;
   const kinds = place.dataset.kinds.split(" ");
+  const others = new Set(place.dataset.pages.split(" ").map((path) => new URL(root + path, location.href).pathname));
   const sections = Array.from(columns.children).filter((each) => each.matches("section"));
 
   // --- elements --------------------------------------------------------------------------------------------------------
@@ -106,16 +107,13 @@
     return kept.length === 1 && data.categories.length > 1 && kept[0] !== "uncategorized" ? kept[0] : null;
   };
 
-  // The page of debates knows one category; it knows winners only of whole panels.
+  // The page of debates knows one category, and no judge or debater that is left out.
   const isBeyondLinks = (state) =>
     ["judge", "debater"].some((kind) => state.out[kind]?.size > 0) ||
     (state.out.category?.size > 0 && onlyCategory(state) === null);
 
   const linked = (text, state, facets) => {
     const given = { run: data.run_tag, ...facets, category: onlyCategory(state) };
-    if (state.out.judge?.size > 0) {
-      delete given.result;
-    }
     const pairs = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
     const query = pairs.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
     return element("a", { href: `${root}debates.html#${query}` }, text);
@@ -157,7 +155,7 @@
   const interval = ({ low, high, reason }) =>
     low === null
       ? { text: `– (${reason === "one_cluster" ? "only one topic or debate" : reason})` }
-      : { text: `${percent(low)} – ${percent(high)}`, sort: low };
+      : { text: `${percent(low)} to ${percent(high)}`, sort: low };
 
   const crosstab = (section, rows, { x, y, value, cell }, corner, names) => {
     const at = new Map(rows.map((row) => [JSON.stringify([row[y], row[x]]), row]));
@@ -182,8 +180,9 @@
       ["ties", "tie"],
     ].map(([key, result]) => {
       const shownCount = grouped(row[key]);
-      const content = row[key] === 0 ? shownCount : linked(shownCount, state, { ...facets, result, rated: 1 });
-      return { content, sort: row[key] };
+      // The page of debates knows who won by the whole panel only.
+      const isKnown = row[key] > 0 && !(result && state.out.judge?.size > 0);
+      return { content: isKnown ? linked(shownCount, state, { ...facets, result, rated: 1 }) : shownCount, sort: row[key] };
     });
   const resultHeadings = ["Debates", "Won", "Lost", "Tied"].map(number);
 
@@ -315,7 +314,7 @@
     found.undecided > 0 &&
       `${counted(found.undecided, "debate has", "debates have")} no verdict of these judges, and ` +
         `${found.undecided === 1 ? "does" : "do"} not count.`,
-    isBeyondLinks(state) && "Links lead to all debates of a row, whichever judges, debaters or categories are kept.",
+    isBeyondLinks(state) && "Links lead to all such debates, whichever judges, debaters or categories are kept.",
     found.rows.some((row) => row.reason === "few_topics") &&
       "With fewer than three topics, intervals say nothing about other topics.",
   ];
@@ -330,7 +329,8 @@
       found.rows.length > 0
         ? table(section, found, state)
         : element("p", { class: "empty" }, "No debate that the filter keeps counts here.");
-    return element("div", { class: "recomputed" }, note(texts[0]), body, ...texts.slice(1).map(note));
+    const rest = texts.slice(1).flatMap((each, at) => [...(at > 0 ? [" "] : []), ...[each].flat()]);
+    return element("div", { class: "recomputed" }, note(texts[0]), body, rest.length > 0 ? note(rest) : null);
   };
 
   // --- the form ---------------------------------------------------------------------------------------------------------
@@ -437,14 +437,34 @@
       status.append(
         ...summary(),
         "Sections marked “Recomputed” follow the filter; all other numbers, also those above, count all debates of the run. ",
-        element("a", { href: "#" }, "Reset the filter"),
+        resetLink(),
       );
+    }
+  };
+
+  const resetLink = () => {
+    const link = element("a", { href: "#" }, "Reset the filter");
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      change(nothing());
+      details.querySelector("summary").focus({ preventScroll: true });
+    });
+    return link;
+  };
+
+  // The other pages of the run that can be filtered are opened with the same filter.
+  const passOn = () => {
+    for (const link of document.querySelectorAll(".tabs a")) {
+      if (others.has(new URL(link.href).pathname)) {
+        link.hash = written(state);
+      }
     }
   };
 
   const show = () => {
     showState();
     showStatus();
+    passOn();
     document.querySelectorAll(".recomputed, .unfiltered").forEach((each) => each.remove());
     const filter = computable(state);
     for (const section of sections) {
@@ -458,12 +478,13 @@
     }
   };
 
-  const changed = () => {
-    state = readForm();
+  const change = (wanted) => {
+    state = wanted;
     const text = written(state);
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
     show();
   };
+  const changed = () => change(readForm());
 
   const goTo = (anchor) => anchor && document.getElementById(anchor)?.scrollIntoView();
 
@@ -479,15 +500,18 @@
     goTo(parts().get("at"));
   };
 
+  let isStarting = false;
   const start = async () => {
-    if (data !== null) {
+    if (isStarting) {
       return;
     }
+    isStarting = true;
     status.replaceChildren("Loading the outcomes of debates…");
     try {
       data = await debatebench.load(place.dataset.outcomes);
     } catch (error) {
       status.replaceChildren(`The debates cannot be filtered: ${error.message}`);
+      isStarting = false;
       return;
     }
     status.replaceChildren();

@@ -43,6 +43,15 @@ def replace_files(new: Path, out_dir: Path, about: Mapping[str, Any] | None = No
         (out_dir / former).unlink(missing_ok=True)
 
 
+def site_files(folder: Path) -> list[str]:
+    """The files of the site in `folder` in the order in which they may be published, its index last.
+
+    None in a folder without a site.
+    """
+    names = _files_in(folder / MANIFEST)
+    return sorted([*names, MANIFEST], key=_order) if names else []
+
+
 def _order(name: str) -> tuple[int, str]:
     """The order of files: what pages need comes before them, and the page that links to all others comes last."""
     return (0 if name.startswith("assets/") else 2 if name == "index.html" else 1, name)
@@ -66,14 +75,22 @@ def _listed_files(out_dir: Path) -> list[str]:
     path = next((out_dir / name for name in MARKS if (out_dir / name).exists()), None)
     if path is None:
         return []
+    names = _files_in(path)
+    if names is None:
+        raise UsageError(f"{path} is not the manifest of a site; choose another --out-dir, or delete it.")
+    return names
+
+
+def _files_in(manifest: Path) -> list[str] | None:
+    """The files that the manifest of a site lists; None if there is none, or another program's of the same name."""
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        # Other programs have manifests of the same name; the former name was only that of a site.
-        if path.name == MANIFEST and manifest["format"] != FORMAT:
-            raise ValueError
-        return [name for name in manifest["files"] if isinstance(name, str) and _is_inside(name)]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(f"{path} is not the manifest of a site; choose another --out-dir, or delete it.") from error
+        content = json.loads(manifest.read_text(encoding="utf-8"))
+        # The former name was only that of a site.
+        if manifest.name == MANIFEST and content["format"] != FORMAT:
+            return None
+        return [name for name in content["files"] if isinstance(name, str) and _is_inside(name)]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _is_inside(name: str) -> bool:

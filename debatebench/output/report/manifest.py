@@ -65,7 +65,15 @@ def described(site: Site, files: Mapping[str, Path]) -> dict[str, Any]:
 
 def choice_of(site: Site) -> dict[str, Any]:
     """What is needed to choose the same site again."""
-    return {"run_tags": run_tags(site)}
+    return {
+        "run_tags": run_tags(site),
+        "front": site.front.tag if site.front else None,
+        "compare": [
+            [f"{each.baseline_kind}:{each.baseline}", f"{each.candidate_kind}:{each.candidate}"]
+            for each in site.comparisons
+        ],
+        "title": site.title,
+    }
 
 
 def _rows(site: Site, sql: str, **params: Any) -> list[tuple[Any, ...]]:

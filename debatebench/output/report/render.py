@@ -12,10 +12,19 @@ from typing import Any, Literal, NamedTuple
 from debatebench.output.report.data_files import packed
 from debatebench.output.report.filter_data import outcomes_name
 from debatebench.output.report.html import render
-from debatebench.output.report.links import debates_link
+from debatebench.output.report.links import DEBATES_PAGE, debates_link
 from debatebench.output.report.page import KINDS, ForEach, Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
-from debatebench.output.report.subjects import QUERY_TIMEOUT_S, Site, Subject, fill, path_of, run_tags, subjects
+from debatebench.output.report.subjects import (
+    QUERY_TIMEOUT_S,
+    Compared,
+    Site,
+    Subject,
+    fill,
+    path_of,
+    run_tags,
+    subjects,
+)
 from debatebench.query.safe_query import QueryResult, run_query
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError
@@ -116,11 +125,12 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
         views.append(view(named, result.columns, result.rows, result.notes, _linker(site, subject, path)))
     root = "../" * path.count("/")
     used = _used_params(page, subject)
-    filters = _filters(page, subject)
+    filters = _filters(site, page, subject)
     return path, render(
         site.jinja,
-        "page.html",
+        page.template,
         {
+            "site_title": site.title,
             "title": fill(page.title, subject.words),
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
@@ -140,11 +150,12 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
     )
 
 
-def _filters(page: Page, subject: Subject) -> dict[str, str] | None:
+def _filters(site: Site, page: Page, subject: Subject) -> dict[str, str] | None:
     """What the script for filters needs to know; `None` if the page has none, or its run no debate to filter."""
     if not page.filters or subject.run is None or not subject.run.count_decided:
         return None
-    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters)}
+    pages = [path_of(each, subject.words) for each in site.pages if each.filters]
+    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters), "pages": " ".join(pages)}
 
 
 def _used_params(page: Page, subject: Subject) -> dict[str, Any]:
@@ -188,17 +199,22 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
     runs = {run.tag: run for run in site.runs}
     own = {"run_tag": subject.run.tag} if subject.run else {}
 
-    def link(kind: ForEach | Literal["debates"], row: Row) -> str | None:
+    def link(kind: ForEach | Literal["debate", "debates"], row: Row) -> str | None:
+        if kind == "comparison":
+            compared = Compared(*(str(row.get(name)) for name in Compared._fields))
+            page = pages.get("comparison")
+            return root + path_of(page, compared.words) if page and compared in site.comparisons else None
         if kind == "debates":
-            return _debates_link(root, runs, {**({"run": subject.run.tag} if subject.run else {}), **row})
+            return _debates_link(root, runs, {"run": own.get("run_tag"), **row})
+        if kind == "debate":
+            facets = {"run": row.get("run_tag", own.get("run_tag")), "debate": row.get("debate_id")}
+            return None if facets["debate"] is None else _debates_link(root, runs, facets)
         page = pages.get(kind)
         words = {name: row.get(name, own.get(name)) for name in KINDS[kind].path}
         run = runs.get(words["run_tag"])
         if page is None or run is None:
             return None
-        if (kind == "debate" and words["debate_id"] not in run.debates) or (
-            kind == "debater" and words["model_id"] not in run.debaters
-        ):
+        if kind == "debater" and words["model_id"] not in run.debaters:
             return None
         return root + path_of(page, words)
 
@@ -244,6 +260,9 @@ def _crumbs(site: Site, page: Page, subject: Subject, root: str) -> list[tuple[s
     """The links back to the index, and from a part of a run to the run."""
     crumbs = [] if page.path == "index.html" else [("Overview", f"{root}index.html")]
     first = next((each for each in site.pages if each.for_each == "run"), None)
+    overview = next((each for each in site.pages if each.name == "comparison"), None)
+    if page.for_each == "comparison" and overview:
+        crumbs.append((overview.nav or overview.title, root + overview.path))
     if KINDS[page.for_each].split_by and first and subject.run:
         crumbs.append((f"Run {subject.run.tag}", root + path_of(first, {"run_tag": subject.run.tag})))
     return crumbs
@@ -252,7 +271,14 @@ def _crumbs(site: Site, page: Page, subject: Subject, root: str) -> list[tuple[s
 def _tabs(site: Site, page: Page, subject: Subject, root: str) -> list[tuple[str, str, bool]]:
     """The links to the pages of the same run, or else of the whole site, and which of them is this page."""
     kind: ForEach = "run" if subject.run and page.for_each != "site" else "site"
-    pages = [each for each in site.pages if each.for_each == kind and each.nav]
+    pages = [each for each in site.pages if each.nav and (each.for_each == kind or each.path == DEBATES_PAGE)]
     if len(pages) < 2:
         return []
-    return [(each.nav or "", root + path_of(each, subject.words), each is page) for each in pages]
+    return [(each.nav or "", _tab_link(each, subject, kind, root), each is page) for each in pages]
+
+
+def _tab_link(page: Page, subject: Subject, kind: ForEach, root: str) -> str:
+    """Where a tab leads: to a page, or from the pages of a run to its debates."""
+    if page.path == DEBATES_PAGE and kind == "run" and subject.run:
+        return debates_link(root, run_tag=subject.run.tag)
+    return root + path_of(page, subject.words)

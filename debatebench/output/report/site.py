@@ -8,7 +8,17 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.output.report.choice import (
+    SITE_FILE,
+    Choice,
+    combined,
+    comparisons,
+    front_run,
+    read_choice,
+    wanted_runs,
+)
 from debatebench.output.report.data_files import data_path, data_script
+from debatebench.output.report.debates_data import debates_data
 from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
@@ -27,7 +37,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
-_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (filter_data,)
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
@@ -37,17 +47,24 @@ def build_site(
     out_dir: Path,
     *,
     run_tags: Sequence[str] | None = None,
+    compare: Sequence[tuple[str, str]] = (),
+    title: str | None = None,
+    front: str | None = None,
     now: datetime | None = None,
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
 
-    With `run_tags` the site contains only those runs, else every run. `now` (naive UTC) is the time that pages state,
-    by default that of the newest record in them. Nothing in `out_dir` changes before every page is rendered, and files
-    that do not belong to the site are kept. The same warehouse and the same `now` give the same bytes. Raises
-    `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
+    `run_tags`, `compare`, `title` and `front` choose what it is about, as in `Choice`; where they do not, `site.yml`
+    among the files does. `now` (naive UTC) is the time that pages state, by default that of the newest record in them.
+    Nothing in `out_dir` changes before every page is rendered, and files that do not belong to the site are kept. The
+    same warehouse and the same `now` give the same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a
+    file that cannot be used.
     """
+    choice = Choice(run_tags, compare, title, front)
     with open_for_reading(database) as con:
-        site = open_site(con, files, run_tags=run_tags, now=now)
+        site = open_site(
+            con, files, combined(choice, read_choice(files[SITE_FILE]) if SITE_FILE in files else None), now
+        )
         try:
             _publish(site, files, out_dir.resolve())
         except OSError as error:
@@ -56,21 +73,26 @@ def build_site(
 
 
 def open_site(
-    con: duckdb.DuckDBPyConnection,
-    files: Mapping[str, Path],
-    *,
-    run_tags: Sequence[str] | None = None,
-    now: datetime | None = None,
+    con: duckdb.DuckDBPyConnection, files: Mapping[str, Path], choice: Choice, now: datetime | None = None
 ) -> Site:
     """What `build_site` renders, and raises."""
     pages = load_pages(files)
     if not has_relation(con, "marts.runs"):
         raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
-    runs = find_runs(con, pages, run_tags)
-    return Site(con, environment(files), pages, runs, now or data_time(con, [run.tag for run in runs]))
+    runs = find_runs(con, wanted_runs(con, choice))
+    return Site(
+        con=con,
+        jinja=environment(files),
+        pages=pages,
+        runs=runs,
+        now=now or data_time(con, [run.tag for run in runs]),
+        front=front_run(con, choice, runs),
+        comparisons=comparisons(con, choice, runs),
+        title=choice.title or "debatebench",
+    )
 
 
-def site_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
+def rendered_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
     """Every file of the site but its manifest: its path and its content."""
     for path, text in chain(render_pages(site), _data(site)):
         yield path, text.encode("utf-8")
@@ -81,7 +103,7 @@ def site_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str, byt
 def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
     """Render everything next to `out_dir`, then move it there."""
     with new_folder_beside(out_dir) as staging:
-        for count, (path, content) in enumerate(site_files(site, files)):
+        for count, (path, content) in enumerate(rendered_files(site, files)):
             doing("Writing pages", count)
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
             (staging / path).write_bytes(content)
