@@ -153,8 +153,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "root": root,
             "params": [(name, _shown_value(value)) for name, value in used.items()],
             "command": _command(used),
-            "warehouse": site.warehouse,
-            "made_at": f"{site.now:%Y-%m-%d %H:%M}",
+            "made_at": f"{site.now:%Y-%m-%d %H:%M}" if site.now else "",
             "version": __version__,
         },
     )
