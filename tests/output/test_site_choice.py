@@ -64,7 +64,7 @@ def con(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def pages_of(con: duckdb.DuckDBPyConnection, choice: Choice | None = None) -> list[RunPages]:
-    return find_runs(con, (), wanted_runs(con, choice or Choice()))
+    return find_runs(con, wanted_runs(con, choice or Choice()))
 
 
 def chosen(con: duckdb.DuckDBPyConnection, **fields: Any) -> list[tuple[str, str]]:
@@ -113,7 +113,9 @@ def test_a_pinned_run_is_the_front(database: Path, tmp_path: Path) -> None:
 
 def test_nine_runs_are_not_all_compared_with_each_other(con: duckdb.DuckDBPyConnection) -> None:
     pairs = chosen(con)
-    assert pairs == [("old", "again"), ("new", "newest"), ("old", "new")]
+    # All tournaments have one more debater, of the same name, which `other` has in common with the newest one.
+    assert set(pairs) == {("old", "new"), ("new", "newest"), ("newest", "other"), ("old", "again"), ("v1", "v2")}
+    assert len(pairs) == 5
 
 
 # --- options ----------------------------------------------------------------------------------------------------------
@@ -263,6 +265,25 @@ def test_each_comparison_has_a_page_that_begins_with_its_outcome(site: Path, con
         assert outcome in text_of(section(page, "outcome"))
         assert outcome in overview
         assert f"What changed from {baseline} to {candidate}?" in words(page)
+
+
+@pytest.mark.slow
+def test_the_overview_has_the_trend_of_versions_and_every_pair(site: Path) -> None:
+    overview = site / "comparison.html"
+    assert "Ratings from version to version" in words(overview)
+    assert "version v2 against version v1" in text_of(section(overview, "comparisons"))
+    # Eight runs have 28 pairs; those with a page lead to it.
+    pairs = section(overview, "pairs")
+    assert pairs.count("<tr>") == 29
+    assert 'href="comparisons/old--new.html"' in pairs
+    assert 'href="comparisons/old--newest.html"' not in pairs
+
+
+@pytest.mark.slow
+def test_a_site_of_one_run_compares_nothing(database: Path, tmp_path: Path) -> None:
+    files = {name: path for name, path in report_files().items() if not name.startswith("pages/") or "compar" in name}
+    build_site(database, files, tmp_path / "one", run_tags=["old"], now=NOON)
+    assert list((tmp_path / "one").rglob("*.html")) == []
 
 
 @pytest.mark.slow
