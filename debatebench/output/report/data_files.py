@@ -24,11 +24,24 @@ def data_path(name: str) -> str:
 
 def data_script(name: str, data: Any, *, level: int = 6) -> str:
     """The script for JSON data, the same for the same data. `level` is that of gzip."""
-    return f'debatebench.received("{name}","{packed(data, level=level)}");\n'
+    return _handing_over(name, packed(data, level=level))
+
+
+def bytes_script(name: str, content: bytes, *, level: int = 6) -> str:
+    """The same for bytes, which `debatebench.load(name, "blob")` in a page returns."""
+    return _handing_over(name, _in_letters(content, level))
+
+
+def _handing_over(name: str, text: str) -> str:
+    return f'debatebench.received("{name}","{text}");\n'
 
 
 def packed(data: Any, *, level: int = 6) -> str:
     """JSON data, compressed and in letters that mean nothing in HTML; `debatebench.unpacked` in a page returns it."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # A lone surrogate is no UTF-8; it is replaced, as in pages.
-    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), level, mtime=0)).decode("ascii")
+    return _in_letters(text.encode("utf-8", "replace"), level)
+
+
+def _in_letters(content: bytes, level: int) -> str:
+    return base64.b64encode(gzip.compress(content, level, mtime=0)).decode("ascii")
