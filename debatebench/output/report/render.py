@@ -116,7 +116,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
         views.append(view(named, result.columns, result.rows, result.notes, _linker(site, subject, path)))
     root = "../" * path.count("/")
     used = _used_params(page, subject)
-    filters = _filters(page, subject)
+    filters = _filters(site, page, subject)
     return path, render(
         site.jinja,
         "page.html",
@@ -141,11 +141,12 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
     )
 
 
-def _filters(page: Page, subject: Subject) -> dict[str, str] | None:
+def _filters(site: Site, page: Page, subject: Subject) -> dict[str, str] | None:
     """What the script for filters needs to know; `None` if the page has none, or its run no debate to filter."""
     if not page.filters or subject.run is None or not subject.run.count_decided:
         return None
-    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters)}
+    pages = [path_of(each, subject.words) for each in site.pages if each.filters]
+    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters), "pages": " ".join(pages)}
 
 
 def _used_params(page: Page, subject: Subject) -> dict[str, Any]:
