@@ -18,7 +18,7 @@
       let give;
       const engine = new Promise((done) => { give = done; });
       self.fetch = async () => new Response(await engine, { headers: { "content-type": "application/wasm" } });
-      self.console.error = () => {};
+      self.console.log = self.console.error = () => {};
       self.addEventListener("message", (event) => {
         if (event.data?.engine instanceof Blob) {
           event.stopImmediatePropagation();

@@ -3,6 +3,7 @@
 chart_parts.py  common parts of charts: frame, axes, colours, values and names
 charts.py       rows → chart specifications for plotly, as plain data
 colours.py      colour scales of heat maps, and a readable text colour for each colour
+console.py      the SQL console: the marts as a DuckDB file, and DuckDB-WASM from npm
 data_files.py   data for scripts: an object → a compressed script
 filter_data.py  the decided debates of a run as columns, for filters in a browser
 folder.py       replace the files of the site; leave other files unchanged

@@ -1,8 +1,9 @@
 """The SQL console: a page on which readers query the marts themselves, by DuckDB in their browser.
 
 DuckDB-WASM is not part of debatebench, because it has 34 MB. It comes from an installation by npm, of one version
-whose files have known checksums. From a folder (`file://`) a page can fetch nothing and start no worker from a file, so
-the engine, its worker and the database are data of the site, and `reports/console/console.js` starts a worker from a blob.
+whose files have known checksums. From a folder (`file://`) a page can fetch nothing and start no worker from a file. So
+the engine, its worker and the database are data of the site, and `reports/console/console.js` starts a worker from a
+blob.
 """
 
 from __future__ import annotations
@@ -13,22 +14,26 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from debatebench.output.report.data_files import bytes_script, data_path, packed
+from debatebench.output.report.html import render
 from debatebench.query.run_tags import landed_tags
 from debatebench.query.safe_query import run_query
 from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
+from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
     import duckdb
 
+    from debatebench.output.report.subjects import Site
+
 PAGE = "sql.html"
 WASM_VERSION = "1.32.0"
 _ARROW_VERSION = "17.0.0"
-_PACKAGES = f"@duckdb/duckdb-wasm@{WASM_VERSION} apache-arrow@{_ARROW_VERSION}"
+PACKAGES = f"@duckdb/duckdb-wasm@{WASM_VERSION} apache-arrow@{_ARROW_VERSION}"
 _WASM, _ARROW = "@duckdb/duckdb-wasm/dist", "apache-arrow"
 # The file of each part in node_modules, and its SHA-256.
 _PARTS = {
@@ -40,14 +45,18 @@ _PARTS = {
     "client": (f"{_WASM}/duckdb-browser.cjs", "bf86743bc168edcb6b3dea652a0bb08608ed983473e46f8825aa0762cac5e10b"),
     "arrow": (f"{_ARROW}/Arrow.es2015.min.js", "375fb7c891e25677c021e585d4ec51a5752112b182f41d51071b8401e590379e"),
 }
+_AS_SCRIPT = (
+    b'"use strict";\nvar duckdb = ((require) => {\nconst module = { exports: {} };\n',
+    b"\nreturn module.exports;\n})(() => Arrow);\n",
+)
 _LICENCES = {"apache-arrow": f"{_ARROW}/LICENSE.txt", "apache-arrow-notice": f"{_ARROW}/NOTICE.txt"}
 # The engine's DuckDB is older than the one that writes the file.
 _STORAGE_VERSION = "v1.2.0"
 # A database may not have the name of one of its schemas.
 _DATABASE = "debatebench"
 _SCHEMAS = ("marts", "ratings", "original")
-# Columns that say which runs a row is about. Where only some runs are on the site, a table without any is left out: it may
-# be about the others.
+# Columns that say which runs a row is about. Where only some runs are on the site, a table without any is left out: it
+# may be about the others.
 _OF_RUNS = ("run_tag", "baseline_run_tag", "candidate_run_tag")
 # With the usual quarter of a megabyte per block, more than a hundred small tables take twenty megabytes.
 _BLOCK_SIZE = 16384
@@ -76,7 +85,7 @@ def find_wasm(folders: Sequence[Path]) -> WasmFiles:
 
     Raises `UsageError`, which says how to install it, where there is none, or another version.
     """
-    how = f"`npm install --ignore-scripts --prefix {folders[0]} {_PACKAGES}` installs it"
+    how = f"`npm install --ignore-scripts --prefix {folders[0]} {PACKAGES}` installs it"
     places = [place for folder in folders for place in (folder / "node_modules", folder)]
     place = next((place for place in places if (place / _PARTS["engine"][0]).is_file()), None)
     if place is None:
@@ -89,42 +98,48 @@ def find_wasm(folders: Sequence[Path]) -> WasmFiles:
         except OSError as error:
             raise UsageError(f"{place / path} cannot be read ({error.strerror}); {how}.") from error
         if hashlib.sha256(parts[name]).hexdigest() != sha256:
-            raise UsageError(f"{place / path} is not that of {_PACKAGES.replace(' ', ' and ')}; {how}.")
+            raise UsageError(f"{place / path} is not that of {PACKAGES.replace(' ', ' and ')}; {how}.")
     return WasmFiles(parts, {name: place / path for name, path in _LICENCES.items()})
 
 
-def write_console(
-    con: duckdb.DuckDBPyConnection, database: Path, files: Mapping[str, Path], run_tags: Sequence[str], wasm: WasmFiles, staging: Path
-) -> dict[str, Any]:
-    """Write what the page needs into the new site at `staging`, and return the values of its template.
+def write_console(site: Site, database: Path, files: Mapping[str, Path], wasm: WasmFiles, staging: Path) -> None:
+    """Write the page and all that it loads into the new site at `staging`, which has its other assets already.
 
-    `con` is the open warehouse at `database`, and `run_tags` are the runs of the site: no row is about others.
+    `database` is the warehouse of `site`. No row of the copied marts is about runs that are not on the site.
     """
+    run_tags = [run.tag for run in site.runs]
     with tempfile.TemporaryDirectory(dir=staging, prefix=".console-") as folder:
         path = Path(folder, f"{_DATABASE}.duckdb")
-        tables = write_marts(database, path, None if set(run_tags) == set(landed_tags(con)) else run_tags)
+        tables = write_marts(database, path, None if set(run_tags) == set(landed_tags(site.con)) else run_tags)
         content = path.read_bytes()
-    datas = {"engine": wasm.parts["engine"], "worker": wasm.parts["worker"], "marts": content}
-    for name, data in datas.items():
+    for name, data in {"engine": wasm.parts["engine"], "worker": wasm.parts["worker"], "marts": content}.items():
         target = staging / data_path(f"console/{name}")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(bytes_script(f"console/{name}", data), encoding="ascii")
-    assets = staging / "assets"
+    _copy_scripts(files, wasm, staging / "assets")
+    values = {
+        "questions": packed(_questions(site.con, tables)),
+        "tables": len(tables),
+        "run_tags": run_tags,
+        "wasm_version": WASM_VERSION,
+        "warehouse": site.warehouse,
+        "made_at": f"{site.now:%Y-%m-%d %H:%M}",
+        "version": __version__,
+    }
+    (staging / PAGE).write_text(render(site.jinja, "sql.html", values), encoding="utf-8", newline="\n")
+
+
+def _copy_scripts(files: Mapping[str, Path], wasm: WasmFiles, assets: Path) -> None:
+    """The scripts of the page: our own, and those of npm with their licences."""
     # npm's file is a module of Node's kind; this page has no loader for one.
-    client = b'"use strict";\nvar duckdb = ((require) => {\nconst module = { exports: {} };\n' + wasm.parts["client"]
-    (assets / "duckdb.js").write_bytes(client + b"\nreturn module.exports;\n})(() => Arrow);\n")
+    head, foot = _AS_SCRIPT
+    (assets / "duckdb.js").write_bytes(head + wasm.parts["client"] + foot)
     (assets / "arrow.js").write_bytes(wasm.parts["arrow"])
     for name in ("console.js", "console.css", "duckdb.LICENSE.txt"):
         shutil.copyfile(files[f"console/{name}"], assets / name)
     for name, source in wasm.licences.items():
         if source.is_file():
             shutil.copyfile(source, assets / f"{name}.LICENSE.txt")
-    return {
-        "questions": packed(_questions(con, tables)),
-        "tables": len(tables),
-        "wasm_version": WASM_VERSION,
-        "run_tags": run_tags,
-    }
 
 
 def write_marts(database: Path, path: Path, run_tags: Sequence[str] | None) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from debatebench.output.report.console import WasmFiles, write_console
 from debatebench.output.report.data_files import data_path, data_script
 from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
@@ -28,13 +30,20 @@ _DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (filter_data,)
 
 
 def build_site(
-    database: Path, files: Mapping[str, Path], out_dir: Path, *, run_tags: Sequence[str] | None = None, now: datetime
+    database: Path,
+    files: Mapping[str, Path],
+    out_dir: Path,
+    *,
+    run_tags: Sequence[str] | None = None,
+    wasm: WasmFiles | None = None,
+    now: datetime,
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
 
     With `run_tags` the site contains only those runs, else every run. Nothing in `out_dir` changes before every page is
     rendered, and files that do not belong to the site are kept. The same warehouse and the same `now` (naive UTC) give
-    the same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
+    the same bytes. With `wasm` it has a SQL console, whose database has other bytes each time. Raises `UsageError` for
+    an unknown run, `ConfigError` for a page or template that cannot be used.
     """
     pages = load_pages(files)
     with open_for_reading(database) as con:
@@ -42,13 +51,13 @@ def build_site(
             raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
         site = Site(con, environment(files), pages, find_runs(con, pages, run_tags), database.name, now)
         try:
-            _publish(site, files, out_dir.resolve())
+            _publish(replace(site, has_console=wasm is not None), database, files, wasm, out_dir.resolve())
         except OSError as error:
             raise not_written(out_dir.resolve(), error) from error
     return out_dir / "index.html"
 
 
-def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
+def _publish(site: Site, database: Path, files: Mapping[str, Path], wasm: WasmFiles | None, out_dir: Path) -> None:
     """Render everything next to `out_dir`, then move it there."""
     with new_folder_beside(out_dir) as staging:
         for count, (path, text) in enumerate(chain(render_pages(site), _data(site))):
@@ -56,6 +65,8 @@ def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
             (staging / path).write_text(text, encoding="utf-8", newline="\n")
         _copy_assets(files, staging)
+        if wasm is not None:
+            write_console(site, database, files, wasm, staging)
         replace_files(staging, out_dir)
 
 

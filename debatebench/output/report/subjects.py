@@ -78,6 +78,7 @@ class Site:
     warehouse: str
     now: datetime
     comparisons: Sequence[Compared] = ()
+    has_console: bool = False
 
 
 @dataclass(frozen=True, slots=True)
