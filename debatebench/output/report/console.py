@@ -118,6 +118,7 @@ def write_console(site: Site, database: Path, files: Mapping[str, Path], wasm: W
         target.write_text(bytes_script(f"console/{name}", data), encoding="ascii")
     _copy_scripts(files, wasm, staging / "assets")
     values = {
+        "site_title": site.title,
         "questions": packed(_questions(site.con, tables)),
         "tables": len(tables),
         "run_tags": run_tags,
