@@ -6,6 +6,7 @@ choice.py       what a site is about: its title, runs, front and comparisons
 colours.py      colour scales of heat maps, and a readable text colour for each colour
 console.py      the SQL console: the marts as a DuckDB file, and DuckDB-WASM from npm
 data_files.py   data for scripts: an object → a compressed script
+debates_data.py the debates of the site as data for the page of debates
 filter_data.py  the decided debates of a run as columns, for filters in a browser
 folder.py       replace the files of the site; leave other files unchanged
 fragments.py    the leaderboard of a run as HTML snippet, SVG and Markdown
@@ -21,5 +22,5 @@ search_index.py a word index of the texts of debates, in parts that a page loads
 sections.py     a section's query and rows → the values of its template
 site.py         write all pages and assets as one folder
 slope_chart.py  rows → lines from before to now, with names beside them
-subjects.py     what pages are about: the site, a run, a comparison, a debater, a debate
+subjects.py     what pages are about: the site, a run, a comparison, a debater
 """

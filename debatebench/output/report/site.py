@@ -20,6 +20,7 @@ from debatebench.output.report.choice import (
 )
 from debatebench.output.report.console import WasmFiles, write_console
 from debatebench.output.report.data_files import data_path, data_script
+from debatebench.output.report.debates_data import debates_data
 from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
@@ -33,7 +34,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
 
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
-_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (filter_data,)
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
@@ -64,7 +65,7 @@ def build_site(
     with open_for_reading(database) as con:
         if not has_relation(con, "marts.runs"):
             raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
-        runs = find_runs(con, pages, wanted_runs(con, choice))
+        runs = find_runs(con, wanted_runs(con, choice))
         site = Site(
             con=con,
             jinja=environment(files),
