@@ -123,8 +123,7 @@ def write_console(site: Site, database: Path, files: Mapping[str, Path], wasm: W
         "tables": len(tables),
         "run_tags": run_tags,
         "wasm_version": WASM_VERSION,
-        "warehouse": site.warehouse,
-        "made_at": f"{site.now:%Y-%m-%d %H:%M}",
+        "made_at": f"{site.now:%Y-%m-%d %H:%M}" if site.now else "",
         "version": __version__,
     }
     (staging / PAGE).write_text(render(site.jinja, "sql.html", values), encoding="utf-8", newline="\n")
