@@ -461,6 +461,9 @@
     }
   };
 
+  const unfiltered = (what) =>
+    element("p", { class: "unfiltered" }, `Not filtered: this ${what} counts all debates of the run.`);
+
   const show = () => {
     showState();
     showStatus();
@@ -472,9 +475,11 @@
       const heading = Array.from(section.children).find((child) => child.matches("h2") || child.querySelector("h2"));
       section.classList.toggle("is-recomputed", isActive(state) && kind in shows);
       if (isActive(state)) {
-        const marked = element("p", { class: "unfiltered" }, "Not filtered: this section counts all debates of the run.");
-        heading.after(kind in shows ? recomputed(section, kind, filter, state) : marked);
+        heading.after(kind in shows ? recomputed(section, kind, filter, state) : unfiltered("section"));
       }
+    }
+    if (isActive(state)) {
+      document.getElementById("answer")?.after(unfiltered("answer"));
     }
   };
 

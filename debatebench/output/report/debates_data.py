@@ -157,6 +157,7 @@ where participants.run_tag = $run_tag and debates.format <> 'two_sided'
 
 _SETTINGS = """
 select item, part, value from marts.run_settings where run_tag = $run_tag and value is not null and item <> 'topics'
+order by item, part
 """
 
 _DEBATERS = """
@@ -422,10 +423,12 @@ def _streams(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, _Stream]
         "turns": stream(_TURNS, lambda row: row[1]),
         "verdicts": stream(_VERDICTS, lambda row: (row[1], row[2])),
         "notes": stream(_NOTES, lambda row: (row[1], row[2])),
-        "people": stream(_PEOPLE, lambda row: row[1]),
+        "people": stream(_PEOPLE, lambda row: (row[1], str(row[2]))),
         "gold": stream(_GOLD, lambda row: row[1]),
-        "weaknesses": stream(_WEAKNESSES, lambda row: row[1:3]),
-        "seats": stream(_SEATS, lambda row: _SEAT_ORDER.index(row[1]) if row[1] in _SEAT_ORDER else len(_SEAT_ORDER)),
+        "weaknesses": stream(_WEAKNESSES, lambda row: (*row[1:3], str(row[3]))),
+        "seats": stream(
+            _SEATS, lambda row: (_SEAT_ORDER.index(row[1]) if row[1] in _SEAT_ORDER else len(_SEAT_ORDER), row[1])
+        ),
     }
 
 
