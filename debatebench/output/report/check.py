@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from debatebench.output.report.choice import Choice
+from debatebench.output.report.console import is_of_console
 from debatebench.output.report.folder import FORMAT, MANIFEST
 from debatebench.output.report.manifest import described
 from debatebench.output.report.page_differences import differences, json_differences, most_bytes
@@ -42,12 +43,14 @@ def check_site(database: Path, files: Mapping[str, Path], folder: Path, *, now: 
 
     Of its manifest only the choice of runs, comparisons, front and title is used, so that it makes no difference
     whether it was changed to fit. `files` and `now` are as for `build_site`. Nothing is written, and no link is
-    followed. Raises `UsageError` for a folder that is not a site, and for a choice that this warehouse cannot give.
+    followed. The SQL console of a site is not compared, because its database has other bytes each time. Raises `UsageError` for a folder that is not a site, and for a choice that this warehouse cannot give.
     """
     manifest = _read_manifest(folder)
+    choice = _choice(folder, manifest)
+    has_console = manifest["choice"].get("sql_console") is True
     with open_for_reading(database) as con:
-        site = open_site(con, files, _choice(folder, manifest), now)
-        found = _found_files(folder)
+        site = open_site(con, files, choice, now, has_console=has_console)
+        found = {path for path in _found_files(folder) if not (has_console and is_of_console(path))}
         expected: dict[str, str] = {}
         differing: dict[str, list[str]] = {}
         for count, (path, content) in enumerate(rendered_files(site, files)):
@@ -58,6 +61,8 @@ def check_site(database: Path, files: Mapping[str, Path], folder: Path, *, now: 
         about = described(site, files)
     added = sorted(found - expected.keys() - {MANIFEST})
     listed = dict(manifest["files"]) if isinstance(manifest.get("files"), dict) else {}
+    if has_console:
+        listed = {name: sha256 for name, sha256 in listed.items() if not is_of_console(name)}
     # A file that differs is said once, not again by its hash.
     hashes = {name: None if name in differing else sha256 for name, sha256 in sorted(expected.items())}
     shown = {**manifest, "files": {name: None if name in differing else each for name, each in listed.items()}}
