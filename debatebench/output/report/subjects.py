@@ -78,18 +78,18 @@ class Site:
     """Everything that pages are made from.
 
     `runs` are newest first, and `front` is the one that the pages of the whole site are about. `title` is what the site
-    is called. `now` is naive UTC.
+    is called. `now` is the time that pages state, as naive UTC; None if there is none.
     """
 
     con: duckdb.DuckDBPyConnection
     jinja: Environment
     pages: Sequence[Page]
     runs: Sequence[RunPages]
-    warehouse: str
-    now: datetime
+    now: datetime | None
     front: RunPages | None = None
     comparisons: Sequence[Compared] = ()
     title: str = "debatebench"
+    has_console: bool = False
 
 
 @dataclass(frozen=True, slots=True)
