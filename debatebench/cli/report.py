@@ -12,6 +12,7 @@ import typer
 
 from debatebench.cli.common import built_workspace, chosen_runs, of_run, say
 from debatebench.cli.completion import run_tags
+from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -58,14 +59,35 @@ def report(
             "Markdown. Default folder: reports/fragments.",
         ),
     ] = None,
+    sql_console: Annotated[
+        bool,
+        typer.Option(
+            "--sql-console",
+            help="Add a page on which readers query the marts in SQL, in their browser and also from a folder. It adds "
+            "11 MB of DuckDB, and the marts.",
+        ),
+    ] = False,
+    duckdb_wasm: Annotated[
+        Path | None,
+        typer.Option(
+            "--duckdb-wasm",
+            help="With --sql-console: the folder into which npm has installed DuckDB-WASM. Default: the workspace, or "
+            "the current folder.",
+        ),
+    ] = None,
 ) -> None:
     """Render the warehouse as a static HTML site.
 
     What the site is about can also stand in reports/site.yml: title, runs, front, compare. Options win over the file.
     """
+    if duckdb_wasm is not None and not sql_console:
+        raise UsageError("--duckdb-wasm needs --sql-console.")
+    if fragment is not None and sql_console:
+        raise UsageError("--fragment cannot be combined with --sql-console.")
     if fragment is not None:
         _write_fragments(built_workspace(context), run_tag, out_dir)
         return
+    from debatebench.output.report.console import find_wasm
     from debatebench.output.report.folder import MARKS
     from debatebench.output.report.page_time import chosen_time
     from debatebench.output.report.site import build_site
@@ -76,6 +98,8 @@ def report(
     check_output_folder(workspace, target, marks=MARKS)
     # An option of two values, repeated, is a list of pairs, for which typer has no type.
     pairs = cast("list[tuple[str, str]]", compare or [])
+    places = [duckdb_wasm] if duckdb_wasm is not None else list(dict.fromkeys([workspace.root, Path()]))
+    wasm = find_wasm(places) if sql_console else None
     index = build_site(
         workspace.database,
         workspace.files("reports", "**/*"),
@@ -84,6 +108,7 @@ def report(
         compare=pairs,
         title=title,
         front=front,
+        wasm=wasm,
         now=chosen_time(os.environ),
     )
     say(str(index))
@@ -93,7 +118,6 @@ def _write_fragments(workspace: Workspace, run_tag: list[str] | None, out_dir: P
     from debatebench.output.report.fragments import FRAGMENT_FILES, leaderboard_fragments
     from debatebench.query.one_debate import check_marts
     from debatebench.query.safe_query import open_for_query
-    from debatebench.shared.errors import UsageError
     from debatebench.shared.files import not_written, write_atomically
     from debatebench.shared.output_paths import check_output_folder
 

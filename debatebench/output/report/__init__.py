@@ -4,6 +4,7 @@ chart_parts.py  common parts of charts: frame, axes, colours, values and names
 charts.py       rows → chart specifications for plotly, as plain data
 choice.py       what a site is about: its title, runs, front and comparisons
 colours.py      colour scales of heat maps, and a readable text colour for each colour
+console.py      the SQL console: the marts as a DuckDB file, and DuckDB-WASM from npm
 data_files.py   data for scripts: an object → a compressed script
 debates_data.py the debates of the site as data for the page of debates
 filter_data.py  the decided debates of a run as columns, for filters in a browser

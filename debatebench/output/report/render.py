@@ -151,6 +151,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "crumbs": _crumbs(site, page, subject, root),
             "tabs": _tabs(site, page, subject, root),
             "root": root,
+            "has_console": site.has_console,
             "params": [(name, _shown_value(value)) for name, value in used.items()],
             "command": _command(used),
             "made_at": f"{site.now:%Y-%m-%d %H:%M}" if site.now else "",
