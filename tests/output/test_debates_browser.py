@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from built_warehouse import stored
-from command_line import debatebench_here
+from command_line import debatebench
 from imported import ORIGINAL, PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
@@ -467,12 +467,12 @@ def test_a_site_of_runs_without_debates_says_so(browser: Browser, tmp_path: Path
 
 
 def test_raw_replies_are_there_on_demand_without_headers(browser: Browser, tmp_path: Path) -> None:
-    debatebench_here(tmp_path, "run", "--run-tag", "demo", "--sample-topics", "1")
-    debatebench_here(tmp_path, "import", "debatebench", str(ORIGINAL), "--run-tag", "held")
-    debatebench_here(tmp_path, "report")
+    debatebench(tmp_path, "run", "--run-tag", "demo", "--sample-topics", "1")
+    debatebench(tmp_path, "import", "debatebench", str(ORIGINAL), "--run-tag", "held")
+    debatebench(tmp_path, "report")
     site = tmp_path / "reports" / "site"
     assert not list(site.rglob("calls-*.js"))
-    debatebench_here(tmp_path, "report", "--with-calls")
+    debatebench(tmp_path, "report", "--with-calls")
     listed = site_data(site, "debates/demo/list")
     calls = [call for debate in site_data(site, "debates/demo/calls-0") for call in debate]
     journal = [
