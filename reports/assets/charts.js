@@ -37,15 +37,23 @@
   const charts = new Map();
   const plotOf = (figure) => figure.querySelector(".plot");
 
-  const specOf = (figure) => {
+  // The specification next to a chart; a long one is packed.
+  const read = async (figure) => {
+    const script = figure.querySelector("script");
+    const isPacked = script.type === "application/gzip";
+    const spec = isPacked ? await debatebench.unpacked(script.textContent) : JSON.parse(script.textContent);
+    charts.get(figure).spec ??= spec;
+  };
+  const ready = (figure) => {
     const chart = charts.get(figure);
-    chart.spec ??= JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    return chart.spec;
+    chart.reading ??= chart.spec ? Promise.resolve() : read(figure);
+    return chart.reading;
   };
 
   const draw = (figure, width) => {
-    charts.get(figure).isDrawn = true;
-    const { data, layout } = resolved(specOf(figure), getComputedStyle(document.documentElement));
+    const chart = charts.get(figure);
+    chart.isDrawn = true;
+    const { data, layout } = resolved(chart.spec, getComputedStyle(document.documentElement));
     const plot = plotOf(figure);
     plot.style.height = `${layout.height}px`;
     if (width) {
@@ -56,14 +64,14 @@
 
   // The charts of a section as SVG texts, in the light theme whatever the page's is.
   const chartImages = async (section, width) => {
-    await loaded();
+    await Promise.all([loaded(), ...Array.from(section.querySelectorAll("figure.chart"), ready)]);
     const root = document.documentElement;
     const wasPrinting = root.classList.contains("printing");
     root.classList.add("printing");
     const style = getComputedStyle(root);
     const figures = Array.from(section.querySelectorAll("figure.chart"), (figure) => ({
       title: figure.querySelector("figcaption")?.textContent ?? "",
-      ...resolved(specOf(figure), style),
+      ...resolved(charts.get(figure).spec, style),
     }));
     const marks = new Map(
       Array.from(section.querySelectorAll(".legend svg"), (mark) => [mark, getComputedStyle(mark).color]),
@@ -86,7 +94,7 @@
       for (const { isIntersecting, target } of entries) {
         if (isIntersecting) {
           watcher.unobserve(target);
-          loaded().then(() => draw(target));
+          Promise.all([loaded(), ready(target)]).then(() => draw(target));
         }
       }
     },
@@ -94,23 +102,23 @@
   );
 
   const watch = (figure) => {
-    charts.set(figure, { spec: null, isDrawn: false });
+    charts.set(figure, { spec: null, reading: null, isDrawn: false });
     watcher.observe(figure);
   };
 
   document.querySelectorAll("figure.chart").forEach(watch);
+  addEventListener("load", () => setTimeout(() => charts.forEach((_, figure) => ready(figure)), 1000));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-  // Paper is white, and narrower than a screen. A script cannot be awaited here: where no chart was near the view so far,
-  // tables are printed.
+  // Paper is white, and narrower than a screen. Nothing can be awaited here: what is not loaded yet is printed as a table.
   const unfolded = [];
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("printing");
-    if (window.Plotly) {
-      charts.forEach((_, figure) => draw(figure, sheetWidth));
-      return;
-    }
-    for (const figure of charts.keys()) {
+    for (const [figure, { spec }] of charts) {
+      if (window.Plotly && spec) {
+        draw(figure, sheetWidth);
+        continue;
+      }
       const table = figure.closest("section").querySelector("details.numbers:not([open])");
       if (table) {
         table.open = true;

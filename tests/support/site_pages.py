@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import re
 import shutil
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from debatebench.shared.workspace import Workspace, packaged
 
@@ -55,6 +59,17 @@ def section(page: Path, identifier: str) -> str:
     """The HTML of a page's section."""
     (found,) = re.findall(rf'<section id="{identifier}".*?</section>', page.read_text(encoding="utf-8"), re.S)
     return str(found)
+
+
+def chart_specs(html: str) -> list[dict[str, Any]]:
+    """The specifications of the charts in a page or a part of it."""
+    found = re.findall(r'<figure.*?<script type="application/(json|gzip)">(.*?)</script>', html, re.S)
+    return [json.loads(text if kind == "json" else unpacked(text)) for kind, text in found]
+
+
+def unpacked(text: str) -> str:
+    """What a packed part of a page holds."""
+    return gzip.decompress(base64.b64decode(text)).decode("utf-8")
 
 
 def text_of(html: str) -> str:

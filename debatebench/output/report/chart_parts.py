@@ -176,7 +176,12 @@ def number_axis(section: Section, column: str | None = None) -> Spec:
     chosen = section.options.format
     if column is not None:
         chosen = section.columns.get(column, ColumnFormat()).format or guess_format(column, [0.0])
-    axis: Spec = {"tickformat": _TICKS.get(chosen, "")}
+    axis: Spec = {
+        "tickformat": _TICKS.get(chosen, ""),
+        "zeroline": True,
+        "zerolinecolor": "var(--muted)",
+        "zerolinewidth": 1,
+    }
     if section.options.range is not None and column is None:
         axis["range"] = list(section.options.range)
     return axis

@@ -117,6 +117,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
     root = "../" * path.count("/")
     used = _used_params(page, subject)
     filters = _filters(page, subject)
+    has_charts = any(each.charts for each in views)
     return path, render(
         site.jinja,
         "page.html",
@@ -124,8 +125,14 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "title": fill(page.title, subject.words),
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
-            "has_charts": any(each.charts for each in views),
-            "scripts": ["data.js", "tables.js", "figures.js", *(_FILTER_SCRIPTS if filters else ())],
+            "has_charts": has_charts,
+            "scripts": [
+                "data.js",
+                *(["charts.js"] if has_charts else []),
+                "tables.js",
+                "figures.js",
+                *(_FILTER_SCRIPTS if filters else ()),
+            ],
             "csv": packed(csv) if (csv := {each.id: each.csv for each in views if each.csv}) else "",
             "filters": filters,
             "banners": _banners(page, subject),
@@ -146,6 +153,12 @@ def _filters(page: Page, subject: Subject) -> dict[str, str] | None:
     if not page.filters or subject.run is None or not subject.run.count_decided:
         return None
     return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters)}
+
+
+def _scripts(*, has_charts: bool, has_filters: bool) -> list[str]:
+    """The scripts of a page in their order: those that others use come first."""
+    charts, filters = ["charts.js"] if has_charts else [], _FILTER_SCRIPTS if has_filters else ()
+    return ["data.js", *charts, "tables.js", "figures.js", *filters]
 
 
 def _used_params(page: Page, subject: Subject) -> dict[str, Any]:
