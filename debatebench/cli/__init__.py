@@ -36,6 +36,7 @@ sql_models.py        test, lineage, diff-models, docs
 sql_prompt.py        the input of a SQL session: a terminal or a pipe
 sql_session.py       statements and dot commands on one warehouse
 stored_answers.py    run, judge: what stored answers used, for estimates
+upload.py            upload
 view.py              view
 warehouse.py         import, land, build, rate
 watched.py           a command whose memory is limited

@@ -18,6 +18,7 @@ from debatebench.cli import plot as picture
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
+from debatebench.cli import upload as store
 from debatebench.cli import view as look
 from debatebench.cli.activity_display import shown_activity
 from debatebench.cli.common import note, note_error, say
@@ -50,6 +51,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "summarize": show.summarize,
         "rate": warehouse.rate,
         "export": export.export,
+        "upload": store.upload,
     },
     "SQL models": {
         "build": warehouse.build,
@@ -63,7 +65,12 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 """Every command by its name, in the groups and order of `--help`."""
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 WITH_SUBCOMMANDS: dict[str, Callable[[], typer.Typer]] = {"runs": runs.make_group}
-ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
+ALIASES = {
+    "run-tournament": "run",
+    "recompute-ratings": "rate",
+    "leaderboard": "show-leaderboard",
+    "upload-results": "upload",
+}
 FORMER_OPTIONS = {
     "docs": {"--out": "--out-dir"},
     "export": {"--out": "--out-dir"},
@@ -71,6 +78,7 @@ FORMER_OPTIONS = {
     "probe-judges": {"--run-tag": "SOURCE"},
     "rate": {"--ratings-path": "--output"},
     "run": {"--print": "--format"},
+    "upload": {"--force-path-style": "--path-style"},
 }
 """Options as the version before called them: command → former → the option or argument now."""
 

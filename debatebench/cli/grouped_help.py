@@ -103,6 +103,13 @@ def _first_line(command: Any) -> str:
 
 
 class _GroupedOptions(_ValuesOnce, TyperCommand):
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        for parameter in self.params:
+            # typer has no repeatable options of several values. The name of each value is a word of their metavar.
+            if parameter.param_type_name == "option" and parameter.multiple and parameter.metavar:
+                parameter.nargs = len(parameter.metavar.split())
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, one group after another; options without a group come last."""
         groups: dict[str, list[tuple[str, str]]] = defaultdict(list)

@@ -115,12 +115,11 @@ class Subject:
 class Comparison:
     """A pair of subjects: the SQL models' rows about it, unchanged, without the columns that name the pair.
 
-    `verdict` is the row of `marts.comparability_verdicts`, `outcome` the sentence of `marts.comparison_outcomes` about
-    what changed, `items` are the rows of `marts.run_comparability`, `debaters`, `judges` and `panels` those of the
-    models of these names, `flipped` those of `marts.debate_comparison`, whose counts are `debates`. `sql_models` names
-    the versions of the rules for winners behind all numbers.
-    `unfinished` are runs with planned debates that are not complete, and `pools` are the rows of
-    `marts.version_warnings` about the versions.
+    `verdict` is the row of `marts.comparability_verdicts`, `outcome` the sentence of `marts.comparison_outcomes`,
+    `items` are the rows of `marts.run_comparability`, `debaters`, `judges` and `panels` those of the models of these
+    names, `flipped` those of `marts.debate_comparison`, whose counts are `debates`. `sql_models` names the versions of
+    the rules for winners behind all numbers. `unfinished` are runs with planned debates that are not complete, and
+    `pools` are the rows of `marts.version_warnings` about the versions.
     """
 
     baseline: Subject
@@ -261,16 +260,21 @@ def _key(row: Row) -> tuple[str, str, str | None]:
 
 def _pair(baseline: Subject, candidate: Subject) -> dict[str, str]:
     """The columns that name a pair. Raises `UsageError` if the two share a run."""
-    if shared := sorted(set(baseline.run_tags) & set(candidate.run_tags)):
-        raise UsageError(
-            f"Run '{shared[0]}' is on both sides; compare two runs, or two versions, without a common run."
-        )
+    check_apart(baseline, candidate)
     return {
         "baseline_kind": baseline.kind,
         "baseline": baseline.name,
         "candidate_kind": candidate.kind,
         "candidate": candidate.name,
     }
+
+
+def check_apart(baseline: Subject, candidate: Subject) -> None:
+    """Raises `UsageError` if the two share a run."""
+    if shared := sorted(set(baseline.run_tags) & set(candidate.run_tags)):
+        raise UsageError(
+            f"Run '{shared[0]}' is on both sides; compare two runs, or two versions, without a common run."
+        )
 
 
 def _unfinished(con: duckdb.DuckDBPyConnection, subjects: Sequence[Subject]) -> list[Row]:

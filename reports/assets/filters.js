@@ -7,6 +7,7 @@
   const columns = document.querySelector(".sections");
   const root = place.dataset.root;
   const kinds = place.dataset.kinds.split(" ");
+  const others = new Set(place.dataset.pages.split(" ").map((path) => new URL(root + path, location.href).pathname));
   const sections = Array.from(columns.children).filter((each) => each.matches("section"));
 
   // --- elements --------------------------------------------------------------------------------------------------------
@@ -437,14 +438,34 @@
       status.append(
         ...summary(),
         "Sections marked “Recomputed” follow the filter; all other numbers, also those above, count all debates of the run. ",
-        element("a", { href: "#" }, "Reset the filter"),
+        resetLink(),
       );
+    }
+  };
+
+  const resetLink = () => {
+    const link = element("a", { href: "#" }, "Reset the filter");
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      change(nothing());
+      details.querySelector("summary").focus({ preventScroll: true });
+    });
+    return link;
+  };
+
+  // The other pages of the run that can be filtered are opened with the same filter.
+  const passOn = () => {
+    for (const link of document.querySelectorAll(".tabs a")) {
+      if (others.has(new URL(link.href).pathname)) {
+        link.hash = written(state);
+      }
     }
   };
 
   const show = () => {
     showState();
     showStatus();
+    passOn();
     document.querySelectorAll(".recomputed, .unfiltered").forEach((each) => each.remove());
     const filter = computable(state);
     for (const section of sections) {
@@ -458,12 +479,13 @@
     }
   };
 
-  const changed = () => {
-    state = readForm();
+  const change = (wanted) => {
+    state = wanted;
     const text = written(state);
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
     show();
   };
+  const changed = () => change(readForm());
 
   const goTo = (anchor) => anchor && document.getElementById(anchor)?.scrollIntoView();
 
@@ -479,15 +501,18 @@
     goTo(parts().get("at"));
   };
 
+  let isStarting = false;
   const start = async () => {
-    if (data !== null) {
+    if (isStarting) {
       return;
     }
+    isStarting = true;
     status.replaceChildren("Loading the outcomes of debates…");
     try {
       data = await debatebench.load(place.dataset.outcomes);
     } catch (error) {
       status.replaceChildren(`The debates cannot be filtered: ${error.message}`);
+      isStarting = false;
       return;
     }
     status.replaceChildren();

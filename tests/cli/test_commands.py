@@ -21,7 +21,7 @@ from command_line import debatebench, debatebench_from_the_start, debatebench_he
 from paths import REPOSITORY
 
 import debatebench as db
-from debatebench.cli.app import GROUPS
+from debatebench.cli.app import ALIASES, GROUPS
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,7 @@ COMMANDS = [
     "summarize",
     "rate",
     "export",
+    "upload",
     "build",
     "test",
     "lineage",
@@ -125,7 +126,7 @@ def test_every_command_is_in_the_overview_on_one_whole_line():
 
 
 def test_aliases_of_the_original_are_the_same_commands(played: Path):
-    for alias, name in (("leaderboard", "show-leaderboard"), ("recompute-ratings", "rate"), ("run-tournament", "run")):
+    for alias, name in ALIASES.items():
         ours, theirs = (debatebench(played, c, "--help").out for c in (name, alias))
         assert theirs.replace(alias, name) == ours
 

@@ -22,8 +22,10 @@ from site_browser import chromium, site_address, watched
 from site_pages import report_files
 
 from debatebench.output.report.filter_data import outcomes
+from debatebench.output.report.page import load_pages
 from debatebench.output.report.site import build_site
 from debatebench.query.safe_query import open_for_reading
+from debatebench.shared.errors import ConfigError
 from debatebench.shared.records import Debate, Record, Topic, Verdict
 from debatebench.stats.elo import elo_ratings
 
@@ -815,6 +817,66 @@ def test_without_scripts_or_debates_there_is_no_form(browser: Browser, site: Pat
         assert not page.is_visible(".filters")
         assert page.is_visible("#leaderboard > .scroll")
     assert "data-outcomes" not in (site / "runs" / "t" / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_other_pages_of_the_run_are_opened_with_the_same_filter(browser: Browser, site: Path) -> None:
+    with opened(browser, site, "runs/mixed/index.html#category=ethics&side=pro") as page:
+        page.click(".tabs a:has-text('Judges')")
+        page.wait_for_selector("#agreement .recomputed")
+        assert page.url.endswith("/runs/mixed/judges.html#category=ethics&side=pro")
+        page.click(".filter-status a")
+        page.wait_for_selector(".recomputed", state="detached")
+        assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+        link = page.get_attribute(".tabs a:has-text('Debaters')", "href")
+        assert link is not None
+        assert "category" not in link
+
+
+def test_a_hundred_thousand_debates_are_computed_again_in_less_than_half_a_second(browser: Browser) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.add_script_tag(path=COMPUTE)
+        duration_ms = page.evaluate(
+            """() => {
+                const names = (letter, count) => Array.from({ length: count }, (_, n) => letter + n);
+                const numbers = (count, of) => Array.from({ length: count }, (_, n) => (n * 7919) % of);
+                const pairs = names("", 90).map((_, n) => [Math.floor(n / 9), (Math.floor(n / 9) + 1 + (n % 9)) % 10]);
+                const data = {
+                    elo: { initial: 400, k: 32 }, cluster_unit: "topic", rule: "more_verdicts", t_95: [],
+                    categories: names("c", 5), debaters: names("d", 10), judges: names("j", 6),
+                    topics: numbers(1000, 5), pairings: pairs, winners: [["pro"], ["con"], ["tie"]],
+                    ballots: numbers(500, 27).map((n, at) => [at % 4, n % 3, 4, (n / 3) % 3 | 0, 5, (n / 9) | 0]),
+                    columns: {
+                        topic: numbers(100000, 1000), pairing: numbers(100000, 90), ballot: numbers(100000, 500),
+                        rated: null, source: null,
+                    },
+                };
+                const filter = { categories: [0, 1, 2, 3], judges: [0, 1, 2, 3, 4], debaters: null, side: null };
+                const began = performance.now();
+                for (const [name, compute] of Object.entries(debatebench.filtered)) {
+                    if (name !== "rules" && compute(data, filter).counted !== 80000) {
+                        throw new Error(name);
+                    }
+                }
+                return performance.now() - began;
+            }"""
+        )
+        assert duration_ms < 500, "all six measures together"
+
+
+def test_page_with_filters_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    page = "path: {path}\ntitle: T\nfor_each: {kind}\n{keys}sections:\n  - {{id: a, title: A, query: select 1{more}}}\n"
+    run = {"path": "runs/{run_tag}/a.html", "kind": "run"}
+    for values, message in (
+        ({"path": "a.html", "kind": "site", "keys": "filters: [side]\n", "more": ""}, "only in a page for each run"),
+        ({**run, "keys": "filters: [colour]\n", "more": ""}, "found 'colour'; allowed: category, side"),
+        ({**run, "keys": "", "more": ", recompute: sides"}, "recompute in a page with filters"),
+        ({**run, "keys": "filters: [side]\n", "more": ", recompute: elo"}, "found 'elo'; allowed: leaderboard"),
+    ):
+        (tmp_path / "a.yml").write_text(page.format(**values), encoding="utf-8")
+        with pytest.raises(ConfigError) as error:
+            load_pages({"pages/a.yml": tmp_path / "a.yml"})
+        assert message in str(error.value)
 
 
 def test_a_rule_that_no_page_knows_is_not_applied(database: Path, tmp_path: Path) -> None:

@@ -681,7 +681,7 @@ sections:
 
 def test_page_of_the_readme_can_be_used(database: Path, tmp_path: Path) -> None:
     readme = (packaged("reports") / "README.md").read_text(encoding="utf-8")
-    (page,) = re.findall(r"```yaml\n(.*?)```", readme, re.S)
+    page = re.findall(r"```yaml\n(.*?)```", readme, re.S)[0]
     site = build_site(
         database, overlay(tmp_path, pages__mine=page), tmp_path / "site", run_tags=["tiny"], now=NOW
     ).parent
@@ -775,6 +775,7 @@ def test_packaged_pages_describe_themselves() -> None:
         "costs",
         "debates",
         "comparison",
+        "compared",
         "debate",
         "people",
         "weaknesses",

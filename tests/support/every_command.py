@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,7 @@ RULES = {
     "summarize": Rule("warns"),
     "rate": Rule("brings_up_to_date", ("--run-tag", "FIRST")),
     "export": Rule("refuses", ("--format", "parquet", "--out-dir", "OUT")),
+    "upload": Rule("reads_none", ("--bucket", "b", "--source", "SITE", "--dry-run")),
     "build": Rule("brings_up_to_date"),
     "test": Rule("warns", ("--select", "intermediate.int_comparison_topics")),
     "lineage": Rule("reads_none", ("marts.runs.run_tag",)),
@@ -70,9 +72,16 @@ def done_by(command: str, root: Path, words: Mapping[str, tuple[str, ...]]) -> D
     `words` are the FIRST and the SECOND run or import, a DEBATE, the arguments of a RUN, and the tag of what is
     IMPORTED, else a new one.
     """
-    rule, words = RULES[command], {"IMPORTED": ("new",), "OUT": (str(root / "out"),), **words}
+    rule, folders = RULES[command], {"OUT": (str(root / "out"),), "SITE": (str(root / "SITE"),)}
+    words = {"IMPORTED": ("new",), **folders, **words}
     arguments = [part for word in rule.arguments for part in words.get(word, (word,))]
+    if "SITE" in rule.arguments:
+        (root / "SITE").mkdir(exist_ok=True)
+        (root / "SITE" / "index.html").touch()
+        (root / "SITE" / ".debatebench-site.json").write_text('{"files": ["index.html"]}')
     if not rule.in_process:
         return debatebench(root, command, *arguments, stdin="")
-    with patch("debatebench.output.serving.serve.serve", lambda *_, **__: None):
+    # No credentials are looked for elsewhere.
+    of_aws = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull}
+    with patch.dict(os.environ, of_aws), patch("debatebench.output.serving.serve.serve", lambda *_, **__: None):
         return debatebench_here(root, command, *arguments)

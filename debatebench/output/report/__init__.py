@@ -2,6 +2,7 @@
 
 chart_parts.py  common parts of charts: frame, axes, colours, values and names
 charts.py       rows → chart specifications for plotly, as plain data
+choice.py       what a site is about: its title, runs, front and comparisons
 colours.py      colour scales of heat maps, and a readable text colour for each colour
 data_files.py   data for scripts: an object → a compressed script
 filter_data.py  the decided debates of a run as columns, for filters in a browser
@@ -18,5 +19,6 @@ render.py       pages and what they are about → HTML, page by page
 search_index.py a word index of the texts of debates, in parts that a page loads on demand
 sections.py     a section's query and rows → the values of its template
 site.py         write all pages and assets as one folder
+slope_chart.py  rows → lines from before to now, with names beside them
 subjects.py     what pages are about: the site, a run, a comparison, a debater, a debate
 """

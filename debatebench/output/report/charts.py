@@ -32,6 +32,7 @@ from debatebench.output.report.chart_parts import (
 from debatebench.output.report.colours import SCALES, ink_on, shade_colour
 from debatebench.output.report.name_places import places_of_names
 from debatebench.output.report.page import Section
+from debatebench.output.report.slope_chart import slope, trend
 from debatebench.shared.amounts import counted
 
 _DASHES = ("solid", "dot", "dash", "dashdot")
@@ -552,4 +553,6 @@ _BUILDERS: dict[str, Callable[[Section, Sequence[Row]], Spec]] = {
     "line": _line,
     "dots": _dots,
     "boxes": _boxes,
+    "slope": slope,
+    "trend": trend,
 }

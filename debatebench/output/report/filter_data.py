@@ -87,11 +87,11 @@ select
     case when debates.is_rated then null else coalesce(teams.debaters, []) end as debaters,
     case when debates.is_forfeit then debates.winner else ballots.ballot end as ballot,
     debates.is_rated,
-    clusters.source_debate_id
+    stored.source_debate_id
 
 from marts.decided_debates as debates
-inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-left join staging.stg_topics as topics using (run_tag, topic_id)
+inner join staging.stg_debates as stored using (run_tag, debate_id)
+left join staging.stg_topics as topics on debates.run_tag = topics.run_tag and debates.topic_id = topics.topic_id
 left join ballots using (debate_id)
 left join teams on debates.debate_id = teams.debate_id and not debates.is_rated
 where debates.run_tag = $run_tag and debates.winner is not null
@@ -162,7 +162,7 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any] | N
     debaters = [model_id for (model_id,) in _rows(con, _DEBATERS, run_tag=run_tag)]
     judges = [judge_id for (judge_id,) in _rows(con, _JUDGES, run_tag=run_tag)]
     topic_ids, categories, of_debaters = _Places(), _Places(), _Places(debaters)
-    pairings, ballots, winners, sources = _Places(), _Places(), _Places(), _Places()
+    pairings, ballots, winners = _Places(), _Places(), _Places()
     topics: list[int] = []
     topic, pairing, ballot, rated, source = [], [], [], [], []
     for topic_id, category, pro, con_side, several, text, is_rated, source_id in debates:
@@ -172,7 +172,7 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any] | N
         pairing.append(pairings.of((pro, con_side) if several is None else tuple(several)))
         ballot.append(ballots.of(text))
         rated.append(int(is_rated))
-        source.append(sources.of(source_id))
+        source.append(source_id)
     shown_pairings = [[of_debaters.of(name) for name in names if name is not None] for names in pairings]
     named = {name: visible(name) for name in (*categories, *of_debaters, *judges)}
     return {
@@ -193,7 +193,7 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any] | N
             "pairing": pairing,
             "ballot": ballot,
             "rated": None if all(rated) else rated,
-            "source": None if len(sources) == len(debates) else source,
+            "source": _numbered(source),
         },
         "shown": {name: text for name, text in named.items() if name != text},
     }
@@ -207,6 +207,14 @@ class _Places(dict[Any, int]):
 
     def of(self, value: Any) -> int:
         return self.setdefault(value, len(self))
+
+
+def _numbered(source_ids: Sequence[str | None]) -> list[int] | None:
+    """A number for each stored debate that was judged; `None` if none was judged twice. A debate of its own is new."""
+    if not any(source_ids) or len(set(source_ids)) == len(source_ids):
+        return None
+    places = _Places()
+    return [places.of(n if source_id is None else source_id) for n, source_id in enumerate(source_ids)]
 
 
 def _ballot(text: str, winners: _Places) -> str | list[int]:

@@ -33,6 +33,11 @@ def replace_files(new: Path, out_dir: Path) -> None:
     _write_manifest(out_dir, names)
 
 
+def site_files(folder: Path) -> list[str]:
+    """The files of the site in `folder`, in the order in which they may be published; none in another folder."""
+    return sorted(_read_manifest(folder), key=_order)
+
+
 def _order(name: str) -> tuple[int, str]:
     """The order of files: what pages need comes before them, and the page that links to all others comes last."""
     return (0 if name.startswith("assets/") else 2 if name == "index.html" else 1, name)

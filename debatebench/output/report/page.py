@@ -31,6 +31,7 @@ Format = Literal[
     "flag",
     "winner",
     "run",
+    "comparison",
     "debater",
     "debate",
 ]
@@ -43,6 +44,8 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "line": (("x", "y", "series"), ()),
     "scatter": (("x", "y", "label"), ("detail", "series", "frontier", "baseline", "panel")),
     "dots": (("label", "value"), ("detail", "low", "high", "baseline", "panel")),
+    "slope": (("label", "before", "after"), ("before_low", "before_high", "after_low", "after_high", "strong")),
+    "trend": (("x", "y", "series"), ("low", "high")),
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
 }
 """What each chart needs to know of its query: the roles that columns must take, and those that they may take."""
@@ -63,8 +66,8 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 class Kind:
     """A kind of page: the placeholders that its path must contain, and further ones of its titles and texts.
 
-    The queries of a page with `split_by` run once for all pages of a run, and return this column, whose value says to
-    which page a row belongs.
+    The queries of a page with `split_by` run once for all pages of a run, or for all comparisons, and return this
+    column, whose value says to which page a row belongs.
     """
 
     path: frozenset[str] = frozenset()
@@ -75,7 +78,7 @@ class Kind:
 KINDS: dict[ForEach, Kind] = {
     "site": Kind(),
     "run": Kind(frozenset({"run_tag"})),
-    "comparison": Kind(frozenset({"baseline", "candidate"})),
+    "comparison": Kind(frozenset({"baseline", "candidate"}), split_by="compared"),
     "debater": Kind(frozenset({"run_tag", "model_id"}), split_by="model_id"),
     "debate": Kind(frozenset({"run_tag", "debate_id"}), frozenset({"motion"}), split_by="debate_id"),
 }
@@ -125,7 +128,8 @@ class Section:
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
     `speeches`, `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query).
     `roles` say which columns a chart uses for what. `columns` are those of the table, in order; empty means all. `note`
-    is SQL that returns remarks, one per row. `recompute` is what the section shows, of `RECOMPUTED`, under a filter.
+    is SQL that returns remarks, one per row. `recompute` is what the section shows, of `RECOMPUTED`, under a filter. A
+    table that is `folded` is shown on demand.
     """
 
     id: str
@@ -140,6 +144,7 @@ class Section:
     recompute: str | None = None
     empty: str = "Nothing to show yet."
     hide_when_empty: bool = False
+    folded: bool = False
     limit: int = 1000
     source: str = ""
 
@@ -273,6 +278,7 @@ def read_section(item: Setting) -> Section:
         recompute=recompute.choice(*RECOMPUTED) if recompute.is_given else None,
         empty=item.at_key("empty").text("Nothing to show yet."),
         hide_when_empty=item.at_key("hide_when_empty").flag(False),
+        folded=item.at_key("folded").flag(False),
         limit=item.at_key("limit").whole(1000, least=1),
         source=item.place,
     )

@@ -15,7 +15,16 @@ from debatebench.output.report.html import render
 from debatebench.output.report.links import debates_link
 from debatebench.output.report.page import KINDS, ForEach, Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
-from debatebench.output.report.subjects import QUERY_TIMEOUT_S, Site, Subject, fill, path_of, run_tags, subjects
+from debatebench.output.report.subjects import (
+    QUERY_TIMEOUT_S,
+    Compared,
+    Site,
+    Subject,
+    fill,
+    path_of,
+    run_tags,
+    subjects,
+)
 from debatebench.query.safe_query import QueryResult, run_query
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError
@@ -116,12 +125,13 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
         views.append(view(named, result.columns, result.rows, result.notes, _linker(site, subject, path)))
     root = "../" * path.count("/")
     used = _used_params(page, subject)
-    filters = _filters(page, subject)
+    filters = _filters(site, page, subject)
     has_charts = any(each.charts for each in views)
     return path, render(
         site.jinja,
         "page.html",
         {
+            "site_title": site.title,
             "title": fill(page.title, subject.words),
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
@@ -148,11 +158,12 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
     )
 
 
-def _filters(page: Page, subject: Subject) -> dict[str, str] | None:
+def _filters(site: Site, page: Page, subject: Subject) -> dict[str, str] | None:
     """What the script for filters needs to know; `None` if the page has none, or its run no debate to filter."""
     if not page.filters or subject.run is None or not subject.run.count_decided:
         return None
-    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters)}
+    pages = [path_of(each, subject.words) for each in site.pages if each.filters]
+    return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters), "pages": " ".join(pages)}
 
 
 def _scripts(*, has_charts: bool, has_filters: bool) -> list[str]:
@@ -203,6 +214,10 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
     own = {"run_tag": subject.run.tag} if subject.run else {}
 
     def link(kind: ForEach | Literal["debates"], row: Row) -> str | None:
+        if kind == "comparison":
+            compared = Compared(*(str(row.get(name)) for name in Compared._fields))
+            page = pages.get("comparison")
+            return root + path_of(page, compared.words) if page and compared in site.comparisons else None
         if kind == "debates":
             return _debates_link(root, runs, {**({"run": subject.run.tag} if subject.run else {}), **row})
         page = pages.get(kind)
@@ -258,6 +273,9 @@ def _crumbs(site: Site, page: Page, subject: Subject, root: str) -> list[tuple[s
     """The links back to the index, and from a part of a run to the run."""
     crumbs = [] if page.path == "index.html" else [("Overview", f"{root}index.html")]
     first = next((each for each in site.pages if each.for_each == "run"), None)
+    overview = next((each for each in site.pages if each.name == "comparison"), None)
+    if page.for_each == "comparison" and overview:
+        crumbs.append((overview.nav or overview.title, root + overview.path))
     if KINDS[page.for_each].split_by and first and subject.run:
         crumbs.append((f"Run {subject.run.tag}", root + path_of(first, {"run_tag": subject.run.tag})))
     return crumbs

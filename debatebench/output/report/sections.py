@@ -148,6 +148,7 @@ class SectionView:
     empty: str
     is_empty: bool
     notes: tuple[str, ...]
+    is_folded: bool = False
     recompute: str | None = None
     """What the section shows under a filter of the debates."""
     is_wide: bool = False
@@ -184,6 +185,7 @@ def view(
         empty=section.empty,
         is_empty=not rows and section.show != "text",
         notes=(*notes, *remarks(section, rows)),
+        is_folded=section.folded,
         recompute=section.recompute,
         is_wide=section.show == "scatter",
     )
@@ -279,7 +281,7 @@ def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Ce
     """The cell, with a link if the format of its column has one."""
     column = section.columns.get(name, ColumnFormat())
     chosen = column.format or guess_format(name, [row[name]])
-    href = link(chosen, _target(name, row)) if chosen in ("run", "debater", "debate") else None
+    href = link(chosen, _target(name, row)) if chosen in ("run", "comparison", "debater", "debate") else None
     if column.cases is not None and row[column.cases] is not None:
         href = f"#{_anchor(row[column.cases])}"
     if column.opens and row[name] is not None:

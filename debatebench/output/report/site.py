@@ -9,6 +9,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from debatebench.output.report.choice import (
+    SITE_FILE,
+    Choice,
+    combined,
+    comparisons,
+    front_run,
+    read_choice,
+    wanted_runs,
+)
 from debatebench.output.report.data_files import data_path, data_script
 from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
@@ -28,19 +37,42 @@ _DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (filter_data,)
 
 
 def build_site(
-    database: Path, files: Mapping[str, Path], out_dir: Path, *, run_tags: Sequence[str] | None = None, now: datetime
+    database: Path,
+    files: Mapping[str, Path],
+    out_dir: Path,
+    *,
+    run_tags: Sequence[str] | None = None,
+    compare: Sequence[tuple[str, str]] = (),
+    title: str | None = None,
+    front: str | None = None,
+    now: datetime,
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
 
-    With `run_tags` the site contains only those runs, else every run. Nothing in `out_dir` changes before every page is
-    rendered, and files that do not belong to the site are kept. The same warehouse and the same `now` (naive UTC) give
-    the same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
+    `run_tags`, `compare`, `title` and `front` choose what it is about, as in `Choice`; where they do not, `site.yml`
+    among the files does. Nothing in `out_dir` changes before every page is rendered, and files that do not belong to
+    the site are kept. The same warehouse and the same `now` (naive UTC) give the same bytes. Raises `UsageError`
+    for an unknown run, `ConfigError` for a file that cannot be used.
     """
     pages = load_pages(files)
+    choice = combined(
+        Choice(run_tags, compare, title, front), read_choice(files[SITE_FILE]) if SITE_FILE in files else None
+    )
     with open_for_reading(database) as con:
         if not has_relation(con, "marts.runs"):
             raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
-        site = Site(con, environment(files), pages, find_runs(con, pages, run_tags), database.name, now)
+        runs = find_runs(con, pages, wanted_runs(con, choice))
+        site = Site(
+            con=con,
+            jinja=environment(files),
+            pages=pages,
+            runs=runs,
+            warehouse=database.name,
+            now=now,
+            front=front_run(con, choice, runs),
+            comparisons=comparisons(con, choice, runs),
+            title=choice.title or "debatebench",
+        )
         try:
             _publish(site, files, out_dir.resolve())
         except OSError as error:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debatebench.output.report.page import ForEach, Page
 from debatebench.query.left_out import left_out
-from debatebench.query.run_tags import default_order, pick_run_tag
 from debatebench.query.safe_query import run_query
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ QUERY_TIMEOUT_S = 600.0
 _SAFE_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _RUNS = """
-select run_tag, is_simulated, allows_judge_overlap, count_decided, kind in ('tournament', 'import') as is_original
+select run_tag, kind, is_simulated, allows_judge_overlap, count_decided
 from marts.runs
 where case when $run_tags is null then not is_excluded else list_contains($run_tags::varchar[], run_tag) end
 order by created_at desc nulls last, run_tag
@@ -34,6 +33,7 @@ from marts.debates
 where run_tag = $run_tag
 order by coalesce(schedule_position, source_position), debate_id
 """
+_MEMBERS = "select kind, subject, run_tag from intermediate.int_comparison_members"
 _DEBATERS = """
 select model_id
 from marts.leaderboard
@@ -46,30 +46,47 @@ order by rank, model_id
 class RunPages:
     """A run that has pages. `debates` are the debates with their own page: id → motion.
 
-    `is_original` is whether it holds debates of its own, and does not judge those of another run.
+    `kind` is that of `marts.runs`.
     """
 
     tag: str
+    kind: str
     debates: Mapping[str, str]
     debaters: Sequence[str]
     is_simulated: bool
     allows_judge_overlap: bool
     count_decided: int
-    is_original: bool
     warnings: Sequence[str]
 
 
 class Compared(NamedTuple):
-    """A comparison of two runs, or of two benchmark versions, the older one first."""
+    """A comparison of two runs or benchmark versions. A kind is `run` or `version`."""
 
+    baseline_kind: str
     baseline: str
+    candidate_kind: str
     candidate: str
-    kind: str = "run"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What both are called in titles and paths: a run by its tag, a version with the word before it."""
+        kinds = {"baseline": self.baseline_kind, "candidate": self.candidate_kind}
+        names = {"baseline": self.baseline, "candidate": self.candidate}
+        return {side: name if kinds[side] == "run" else f"version {name}" for side, name in names.items()}
+
+    @property
+    def name(self) -> str:
+        """What the pair is called, as `macros.comparison_name` says it."""
+        return f"{self.words['candidate']} against {self.words['baseline']}"
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Everything that pages are made from. `runs` are newest first; `now` is naive UTC."""
+    """Everything that pages are made from.
+
+    `runs` are newest first, and `front` is the one that the pages of the whole site are about. `title` is what the site
+    is called. `now` is naive UTC.
+    """
 
     con: duckdb.DuckDBPyConnection
     jinja: Environment
@@ -77,7 +94,9 @@ class Site:
     runs: Sequence[RunPages]
     warehouse: str
     now: datetime
+    front: RunPages | None = None
     comparisons: Sequence[Compared] = ()
+    title: str = "debatebench"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +116,24 @@ class Subject:
 
 
 def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tags: Sequence[str] | None) -> list[RunPages]:
-    """The runs that get pages, newest first: `run_tags`, or all that are not excluded.
-
-    Raises `UsageError` for a tag of `run_tags` that is no run.
-    """
-    for run_tag in run_tags or ():
-        pick_run_tag(con, run_tag)
+    """The runs that get pages, newest first: `run_tags`, or all that are not excluded."""
     wanted = None if run_tags is None else list(run_tags)
     found = run_query(con, _RUNS, {"run_tags": wanted}, limit=None, timeout_s=QUERY_TIMEOUT_S).rows
     most = max((page.limit for page in pages if page.for_each == "debate"), default=0)
     runs = []
-    for tag, is_simulated, allows_judge_overlap, count_decided, is_original in found:
+    for tag, kind, is_simulated, allows_judge_overlap, count_decided in found:
         debates = run_query(con, _DEBATES, {"run_tag": tag}, limit=most, timeout_s=QUERY_TIMEOUT_S).rows
         debaters = run_query(con, _DEBATERS, {"run_tag": tag}, limit=None, timeout_s=QUERY_TIMEOUT_S).rows
         warnings = [each.explanation for each in left_out(con, tag) if each.is_warning]
         runs.append(
             RunPages(
                 tag=tag,
+                kind=kind,
                 debates=dict(debates),
                 debaters=[model_id for (model_id,) in debaters],
                 is_simulated=is_simulated,
                 allows_judge_overlap=allows_judge_overlap,
                 count_decided=count_decided,
-                is_original=is_original,
                 warnings=warnings,
             )
         )
@@ -160,7 +174,7 @@ def slug(name: str) -> str:
 
 
 def _whole_site(site: Site) -> Iterator[list[Subject]]:
-    yield [_of_run(site, _first(site), site.runs)]
+    yield [_of_run(site, site.front, site.runs)]
 
 
 def _runs(site: Site) -> Iterator[list[Subject]]:
@@ -169,28 +183,30 @@ def _runs(site: Site) -> Iterator[list[Subject]]:
 
 
 def _of_run(site: Site, run: RunPages | None, shown: Sequence[RunPages]) -> Subject:
-    previous = _previous(site, run)
-    tag, previous_tag = (each.tag if each else None for each in (run, previous))
+    tag = run.tag if run else None
     params = {
         "run_tag": tag,
-        "previous_run_tag": previous_tag,
         "run_tags": run_tags(site),
+        "comparisons": _listed(site),
         "linked_debates": len(run.debates) if run else 0,
     }
-    return Subject({"run_tag": tag or "", "previous_run_tag": previous_tag or ""}, params, shown, run)
+    return Subject({"run_tag": tag or ""}, params, shown, run)
 
 
 def _comparisons(site: Site) -> Iterator[list[Subject]]:
-    by_tag = {run.tag: run for run in site.runs}
-    for compared in site.comparisons:
-        params = {
-            "baseline": compared.baseline,
-            "candidate": compared.candidate,
-            "kind": compared.kind,
-            "run_tags": run_tags(site),
-        }
-        runs = [by_tag[tag] for tag in compared[:2] if compared.kind == "run" and tag in by_tag]
-        yield [Subject({"baseline": compared.baseline, "candidate": compared.candidate}, params, runs)]
+    params = {"comparisons": _listed(site), "run_tags": run_tags(site)}
+    members: dict[tuple[str, str], set[str]] = {}
+    for kind, name, tag in run_query(site.con, _MEMBERS, limit=None, timeout_s=QUERY_TIMEOUT_S).rows:
+        members.setdefault((kind, name), set()).add(tag)
+    found = []
+    for each in site.comparisons:
+        tags = members[each.baseline_kind, each.baseline] | members[each.candidate_kind, each.candidate]
+        found.append(Subject(each.words, params, [run for run in site.runs if run.tag in tags], key=each.name))
+    yield found
+
+
+def _listed(site: Site) -> list[list[str]]:
+    return [list(each) for each in site.comparisons]
 
 
 def _debaters(site: Site) -> Iterator[list[Subject]]:
@@ -223,16 +239,3 @@ _FINDERS: dict[ForEach, Callable[[Site], Iterator[list[Subject]]]] = {
 def run_tags(site: Site) -> list[str]:
     """The tags of the runs of the site, newest first."""
     return [run.tag for run in site.runs]
-
-
-def _first(site: Site) -> RunPages | None:
-    """The run that pages of the whole site are about: the one that commands mean where none is named."""
-    runs = {run.tag: run for run in site.runs}
-    meant = [runs[tag] for tag in default_order(site.con) if tag in runs]
-    return next(iter([*meant, *site.runs]), None)
-
-
-def _previous(site: Site, run: RunPages | None) -> RunPages | None:
-    """The run that was made before another one, among runs with rated debates of their own."""
-    older = site.runs[site.runs.index(run) + 1 :] if run else []
-    return next((each for each in older if each.count_decided and each.is_original), None)
