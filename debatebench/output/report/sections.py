@@ -25,7 +25,7 @@ Given `debates` and facets, where the debates are that have them.
 """
 
 _MOST_ROWS, _FIRST_ROWS = 40, 30
-_LONGEST_SPEC = 6000
+_LONGEST_SPEC = 1000
 _LARGE_GRID = 200
 _TEXT_COLUMNS = {
     "speeches": ("side", "speaker", "content"),
