@@ -37,7 +37,7 @@ pytestmark = pytest.mark.slow
 
 __all__ = ["two_runs"]
 
-CI_PAGE = REPOSITORY / "docs" / "ci.md"
+CI_PAGE, PUBLISHING = REPOSITORY / "docs" / "ci.md", REPOSITORY / "docs" / "publishing.md"
 
 
 def _documents() -> dict[str, Callable[..., dict[Path, str]]]:
@@ -84,7 +84,15 @@ BLOCKS = [block for page in PAGES if page.name not in RUN_BY_OTHER_TESTS for blo
 QUERIES = [block for block in BLOCKS if block.language == "sql"]
 PROGRAMS = sorted({block.page for block in BLOCKS if block.language == "python"})
 SHELL = {page: [block for block in BLOCKS if block.page == page and block.language == "sh"] for page in PAGES}
-NOT_RUN = {"needs a key": 3, "needs the network": 1, "needs PanelBench": 1, "is the test": 1}
+NOT_RUN = {
+    "needs a bucket": 1,
+    "needs a browser": 1,
+    "needs a token": 1,
+    "needs a key": 3,
+    "needs the network": 1,
+    "needs PanelBench": 1,
+    "is the test": 1,
+}
 """Why blocks of shell are not run, and how many."""
 
 
@@ -184,19 +192,31 @@ def test_the_readme_lists_the_commands_in_the_groups_of_the_overview():
     assert list(listed) == list(GROUPS)
 
 
-PIPELINES = {
-    name: re.search(rf"^```yaml {re.escape(name)}\n(.*?)^```$", CI_PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
-    for name in (".github/workflows/debates.yml", ".gitlab-ci.yml")
-}
+def pipelines(page: Path) -> dict[str, str]:
+    """The files of YAML that a page shows, by the names that it gives them."""
+    return dict(re.findall(r"^```yaml (\S+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S))
 
 
-SCHEMAS = dict(zip(PIPELINES, ("vendor.github-workflows", "vendor.gitlab-ci"), strict=True))
+PIPELINES = pipelines(CI_PAGE)
+SHOWN = [(page, name) for page in (CI_PAGE, PUBLISHING) for name in pipelines(page)]
 
 
-@pytest.mark.parametrize("name", PIPELINES)
-def test_a_documented_pipeline_is_valid(tmp_path: Path, name: str):
-    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[name]]
-    for text, is_valid in ((PIPELINES[name], True), (PIPELINES[name].replace("gate:", "gate: 1\nrest:"), False)):
+def test_both_services_have_a_pipeline_on_both_pages():
+    assert sorted(name for _, name in SHOWN) == [
+        ".github/workflows/debates.yml",
+        ".github/workflows/pages.yml",
+        ".gitlab-ci.yml",
+        ".gitlab-ci.yml",
+    ]
+
+
+@pytest.mark.parametrize(("page", "name"), SHOWN, ids=lambda value: getattr(value, "stem", value))
+def test_a_documented_pipeline_is_valid(tmp_path: Path, page: Path, name: str):
+    schema = "vendor.github-workflows" if name.startswith(".github") else "vendor.gitlab-ci"
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
+    shown = pipelines(page)[name]
+    broken = re.sub(r"^( *)(gate|site|pages):$", r"\1\2: 1\n\1rest:", shown, flags=re.M)
+    for text, is_valid in ((shown, True), (broken, False)):
         (tmp_path / "pipeline.yml").write_text(text)
         done = subprocess.run([*check, str(tmp_path / "pipeline.yml")], capture_output=True, text=True)
         assert (done.returncode == 0) == is_valid, done.stdout
@@ -221,6 +241,27 @@ def test_the_commands_of_a_documented_pipeline_run(
         done = subprocess.run(["bash", "-ec", words], cwd=root, capture_output=True, text=True, env=environ)
         assert done.returncode in (0, 6 if " gate " in command else 0), (command, done.stderr)
     assert ElementTree.parse(root / "gate.xml").getroot().findall("testcase")
+
+
+@pytest.mark.parametrize("name", pipelines(PUBLISHING))
+def test_the_commands_of_a_pipeline_for_pages_make_the_site(
+    two_runs: Path, tmp_path: Path, on_the_path: dict[str, str], name: str
+):
+    pipeline = yaml.safe_load(pipelines(PUBLISHING)[name])
+    job = pipeline["jobs"]["site"] if "jobs" in pipeline else pipeline["pages"]
+    steps = job.get("script") or [step["run"] for step in job["steps"] if "run" in step]
+    commands = [step for step in steps if step.startswith("debatebench ")]
+    # What a checkout has: the journals, and no warehouse.
+    (tmp_path / "warehouse").mkdir()
+    shutil.copytree(two_runs / "warehouse" / "journal", tmp_path / "warehouse" / "journal")
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-ec", command], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **on_the_path}
+        )
+        assert done.returncode == 0, (command, done.stderr)
+    uploaded = [step["with"]["path"] for step in job.get("steps", ()) if "path" in step.get("with", {})]
+    assert (uploaded or job["artifacts"]["paths"]) == ["public"]
+    assert (tmp_path / "public" / "index.html").is_file()
 
 
 def test_every_file_that_the_documentation_names_is_there():

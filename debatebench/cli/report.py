@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from debatebench.cli.common import built_workspace, chosen_runs, now, of_run, say
+from debatebench.cli.common import built_workspace, chosen_runs, of_run, say
 from debatebench.cli.completion import run_tags
 
 if TYPE_CHECKING:
@@ -65,13 +66,14 @@ def report(
     if fragment is not None:
         _write_fragments(built_workspace(context), run_tag, out_dir)
         return
-    from debatebench.output.report.folder import MANIFEST
+    from debatebench.output.report.folder import MARKS
+    from debatebench.output.report.page_time import chosen_time
     from debatebench.output.report.site import build_site
     from debatebench.shared.output_paths import check_output_folder
 
     workspace = built_workspace(context)
     target = out_dir or workspace.reports / "site"
-    check_output_folder(workspace, target, mark=MANIFEST)
+    check_output_folder(workspace, target, marks=MARKS)
     # An option of two values, repeated, is a list of pairs, for which typer has no type.
     pairs = cast("list[tuple[str, str]]", compare or [])
     index = build_site(
@@ -82,7 +84,7 @@ def report(
         compare=pairs,
         title=title,
         front=front,
-        now=now(),
+        now=chosen_time(os.environ),
     )
     say(str(index))
 

@@ -348,7 +348,7 @@ def docs(
     workspace = workspace_of(context)
     target = out_dir or workspace.reports / "docs"
     if output is DocsFormat.HTML:
-        check_output_folder(workspace, target, mark="index.html")
+        check_output_folder(workspace, target, marks=["index.html"])
     else:
         check_output(workspace, target / "marts.md")
     project = _project(context)

@@ -29,19 +29,19 @@ def check_output(workspace: Workspace, path: Path) -> None:
 
 
 def check_output_folder(
-    workspace: Workspace, folder: Path, names: Collection[str] = (), *, mark: str | None = None
+    workspace: Workspace, folder: Path, names: Collection[str] = (), *, marks: Collection[str] = ()
 ) -> None:
     """Raise `UsageError` unless the files of an output may be written to `folder`.
 
     On top of `check_output`, a folder that is not empty must be one that the command has written before: it contains
-    the file `mark`, or without `mark` nothing but files of these `names`.
+    one of the files `marks`, or without `marks` nothing but files of these `names`.
     """
     check_output(workspace, folder)
     try:
         found = {entry.name for entry in os.scandir(folder)} if folder.is_dir() else set()
     except OSError as error:
         raise UsageError(f"{folder} cannot be read ({error.strerror}); choose another folder.") from error
-    is_ours = mark in found if mark is not None else found <= set(names)
+    is_ours = bool(found & set(marks)) if marks else found <= set(names)
     if found and not is_ours:
         raise UsageError(f"{folder} contains files of other origin; choose an empty or a new folder.")
 

@@ -6,6 +6,7 @@ without DuckDB that it has nothing to do. The note decides nothing else, and may
 
 from __future__ import annotations
 
+import re
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from debatebench.shared.workspace import Workspace
     from debatebench.transform.project import Project
+
+_MACRO = re.compile(r"^  - name: (\w+)$", re.MULTILINE)
+"""An entry of `macros` in a file of sql/macros."""
 
 
 def build_is_current(workspace: Workspace, con: duckdb.DuckDBPyConnection | None = None) -> bool:
@@ -90,19 +94,21 @@ def _was_built(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _lacks_models(con: duckdb.DuckDBPyConnection, workspace: Workspace) -> bool:
-    """Whether a packaged SQL model has no relation in the warehouse; parses nothing.
+    """Whether a packaged SQL model or macro is not in the warehouse; parses nothing.
 
     One of the workspace that is not built yet, or cannot be, does not keep the others from being read.
     """
     from debatebench.transform.build_state import relations
 
     files = workspace.files("sql", "**/*")
-    paths = [PurePosixPath(path) for path, file in files.items() if file.is_relative_to(packaged("sql"))]
-    wanted = {
-        f"{path.parts[0]}.{path.stem}" for path in paths if path.suffix in (".sql", ".csv") and len(path.parts) > 1
-    }
+    ours = {PurePosixPath(path): file for path, file in files.items() if file.is_relative_to(packaged("sql"))}
+    wanted = {f"{path.parts[0]}.{path.stem}" for path in ours if path.suffix in (".sql", ".csv") and path.parts[1:]}
     there = relations(con)
-    return any(name not in there for name in wanted if not name.startswith(("macros.", "tests.")))
+    if any(name not in there for name in wanted if not name.startswith(("macros.", "tests."))):
+        return True
+    texts = [file.read_text(encoding="utf-8") for path, file in ours.items() if path.parts[0] == "macros"]
+    macros = {f"macros.{name}" for text in texts for name in _MACRO.findall(text)}
+    return not macros <= {name for (name,) in con.execute("select name from meta.macros").fetchall()}
 
 
 def note_current(database: Path, project: Project, inode: int) -> None:

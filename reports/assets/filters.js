@@ -107,16 +107,13 @@
     return kept.length === 1 && data.categories.length > 1 && kept[0] !== "uncategorized" ? kept[0] : null;
   };
 
-  // The page of debates knows one category; it knows winners only of whole panels.
+  // The page of debates knows one category, and no judge or debater that is left out.
   const isBeyondLinks = (state) =>
     ["judge", "debater"].some((kind) => state.out[kind]?.size > 0) ||
     (state.out.category?.size > 0 && onlyCategory(state) === null);
 
   const linked = (text, state, facets) => {
     const given = { run: data.run_tag, ...facets, category: onlyCategory(state) };
-    if (state.out.judge?.size > 0) {
-      delete given.result;
-    }
     const pairs = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
     const query = pairs.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
     return element("a", { href: `${root}debates.html#${query}` }, text);
@@ -158,7 +155,7 @@
   const interval = ({ low, high, reason }) =>
     low === null
       ? { text: `– (${reason === "one_cluster" ? "only one topic or debate" : reason})` }
-      : { text: `${percent(low)} – ${percent(high)}`, sort: low };
+      : { text: `${percent(low)} to ${percent(high)}`, sort: low };
 
   const crosstab = (section, rows, { x, y, value, cell }, corner, names) => {
     const at = new Map(rows.map((row) => [JSON.stringify([row[y], row[x]]), row]));
@@ -183,8 +180,9 @@
       ["ties", "tie"],
     ].map(([key, result]) => {
       const shownCount = grouped(row[key]);
-      const content = row[key] === 0 ? shownCount : linked(shownCount, state, { ...facets, result, rated: 1 });
-      return { content, sort: row[key] };
+      // The page of debates knows who won by the whole panel only.
+      const isKnown = row[key] > 0 && !(result && state.out.judge?.size > 0);
+      return { content: isKnown ? linked(shownCount, state, { ...facets, result, rated: 1 }) : shownCount, sort: row[key] };
     });
   const resultHeadings = ["Debates", "Won", "Lost", "Tied"].map(number);
 
@@ -316,7 +314,7 @@
     found.undecided > 0 &&
       `${counted(found.undecided, "debate has", "debates have")} no verdict of these judges, and ` +
         `${found.undecided === 1 ? "does" : "do"} not count.`,
-    isBeyondLinks(state) && "Links lead to all debates of a row, whichever judges, debaters or categories are kept.",
+    isBeyondLinks(state) && "Links lead to all such debates, whichever judges, debaters or categories are kept.",
     found.rows.some((row) => row.reason === "few_topics") &&
       "With fewer than three topics, intervals say nothing about other topics.",
   ];
@@ -331,7 +329,8 @@
       found.rows.length > 0
         ? table(section, found, state)
         : element("p", { class: "empty" }, "No debate that the filter keeps counts here.");
-    return element("div", { class: "recomputed" }, note(texts[0]), body, ...texts.slice(1).map(note));
+    const rest = texts.slice(1).flatMap((each, at) => [...(at > 0 ? [" "] : []), ...[each].flat()]);
+    return element("div", { class: "recomputed" }, note(texts[0]), body, rest.length > 0 ? note(rest) : null);
   };
 
   // --- the form ---------------------------------------------------------------------------------------------------------
@@ -462,6 +461,9 @@
     }
   };
 
+  const unfiltered = (what) =>
+    element("p", { class: "unfiltered" }, `Not filtered: this ${what} counts all debates of the run.`);
+
   const show = () => {
     showState();
     showStatus();
@@ -473,9 +475,11 @@
       const heading = Array.from(section.children).find((child) => child.matches("h2") || child.querySelector("h2"));
       section.classList.toggle("is-recomputed", isActive(state) && kind in shows);
       if (isActive(state)) {
-        const marked = element("p", { class: "unfiltered" }, "Not filtered: this section counts all debates of the run.");
-        heading.after(kind in shows ? recomputed(section, kind, filter, state) : marked);
+        heading.after(kind in shows ? recomputed(section, kind, filter, state) : unfiltered("section"));
       }
+    }
+    if (isActive(state)) {
+      document.getElementById("answer")?.after(unfiltered("answer"));
     }
   };
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
+from html import unescape
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, annotated, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
-from site_pages import chart_specs, parse, report_files, section, text_of, words
+from site_pages import chart_specs, opened_debates, parse, report_files, section, text_of, words
 from weakened import annotations
 from weakened import source as annotated_source
 
@@ -283,9 +284,8 @@ def test_debates_on_which_most_judges_are_wrong_come_first_and_lead_to_their_pag
     """All judges but the hostile one are wrong about the ninth debate, and all but two about those before it."""
     html = section(page, "debates")
     first = html[html.index("<tbody>") :].partition("</tr>")[0]
-    (target,) = re.findall(r'href="(runs/again/debates/[^"]+)"', first)
-    assert target.endswith(f"{8:016x}.html")
-    assert (page.parent / target).is_file()
+    (target,) = re.findall(r'href="debates.html#([^"]+)"', first)
+    assert opened_debates(page.parent, unescape(target)) == [f"j1-{8:016x}"]
     assert re.search(r"con pro: cheap, dear, middle, waste; con: judge .* 80\.0% 89", text_of(first))
 
 

@@ -21,12 +21,12 @@ from imported import PANELBENCH, imported_run, kept_records
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
-from site_pages import Parsed, chart_specs, parse, report_files, words
+from site_pages import Parsed, chart_specs, opened_debates, parse, report_files, site_data, words
 
 from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
 from debatebench.output.report.colours import SCALES, contrast, ink_on, shade_colour
-from debatebench.output.report.folder import MANIFEST, replace_files
+from debatebench.output.report.folder import FORMAT, MANIFEST, replace_files
 from debatebench.output.report.html import format_values, guess_format, heading, script_json
 from debatebench.output.report.page import CHARTS, FORMATS, ColumnFormat, Options, Section, load_pages
 from debatebench.output.report.site import build_site
@@ -73,39 +73,25 @@ def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def html_pages(site: Path) -> list[Path]:
     pages = sorted(site.rglob("*.html"))
-    assert len(pages) > 30
+    assert len(pages) > 8
     return pages
 
 
 # --- what the pages say -----------------------------------------------------------------------------------------------
 
 
-def test_site_has_a_page_for_the_whole_for_each_run_and_for_each_debate(site: Path) -> None:
+def test_site_has_a_page_for_the_whole_for_each_run_and_for_all_debates(site: Path) -> None:
     assert (site / "index.html").is_file()
+    assert (site / "debates.html").is_file()
     for tag, count in (("tiny", 13), ("evil", 13), ("bare", 2)):
         folder = site / "runs" / tag
         assert sorted(p.name for p in folder.glob("*.html")) == [
             "costs.html",
             "debaters.html",
-            "debates.html",
             "index.html",
             "judges.html",
         ]
-        assert len(list((folder / "debates").glob("*.html"))) == count
-
-
-def test_debates_that_may_not_be_fit_to_be_judged_are_listed_with_what_was_found(site: Path, database: Path) -> None:
-    rows = run_query(
-        database,
-        "select count(*), count(case when not is_coherent then 1 end) from marts.debate_coherence "
-        "where run_tag = 'tiny'",
-    ).rows
-    ((debates, marked),) = rows
-    assert 0 < marked <= debates
-    text = words(site / "runs" / "tiny" / "debates.html")
-    assert "Debates that may not be fit to be judged" in text
-    assert "very short speech" in text
-    assert f"{marked} of {debates} debates, of which at most 200 are listed" in text
+        assert len(site_data(site, f"debates/{tag}/list")["ids"]) == count
 
 
 def test_leaderboard_shows_what_the_mart_says(site: Path, database: Path) -> None:
@@ -189,22 +175,6 @@ def test_a_run_with_verdicts_and_too_few_debates_does_not_say_that_it_has_no_ver
     assert "No verdicts yet" not in text
 
 
-def test_transcript_has_every_speech_and_every_verdict(site: Path) -> None:
-    text = words(site / "runs" / "tiny" / "debates" / f"{0:016x}.html")
-    for index, side in enumerate(("pro", "con", "pro", "con")):
-        assert f"We argue that this is right. ({side}, {index})" in text
-    assert "closing statement" in text
-    assert "This turn hit its token limit." in text
-    assert re.search(r"judge-a \S+ 6 : 5 6 : 5|judge-a \S+ \d+ : \d+ \d+ : \d+", text)
-    assert "Cities should close their centres to cars." in text
-
-
-def test_very_long_speech_is_cut_and_says_so(site: Path) -> None:
-    page = site / "runs" / "bare" / "debates" / "d1.html"
-    assert "10 more characters are not shown." in words(page)
-    assert page.stat().st_size < 60_000
-
-
 def test_every_section_unfolds_its_sql(site: Path) -> None:
     text = words(site / "runs" / "tiny" / "index.html")
     assert "from marts.leaderboard where run_tag = $run_tag and is_displayed order by rank" in text
@@ -240,7 +210,10 @@ def test_pages_load_nothing_from_elsewhere_and_every_link_leads_somewhere(site: 
                 target = (page.parent / path).resolve() if path else page
                 assert target.is_file(), (page, address)
                 assert target.is_relative_to(site)
-                assert not fragment or fragment in ids[target]
+                if target.name == "debates.html" and "=" in fragment:
+                    assert opened_debates(site, fragment), (page, address)
+                else:
+                    assert not fragment or fragment in ids[target]
 
 
 def test_pages_run_no_inline_script_and_say_so_to_the_browser(site: Path) -> None:
@@ -284,14 +257,9 @@ def tree(folder: Path) -> dict[str, str]:
     }
 
 
-def test_same_warehouse_and_same_now_give_the_same_bytes(site: Path, database: Path, tmp_path: Path) -> None:
-    build_site(database, report_files(), tmp_path / "again", now=NOW)
-    assert tree(tmp_path / "again") == tree(site)
-
-
 def test_now_is_the_only_time_on_a_page(database: Path, site: Path, tmp_path: Path) -> None:
     build_site(database, report_files(), tmp_path / "later", run_tags=["bare"], now=datetime(2030, 1, 1))
-    for name in ("index.html", "judges.html", "debates/d0.html"):
+    for name in ("index.html", "judges.html"):
         old = (site / "runs" / "bare" / name).read_text(encoding="utf-8")
         new = (tmp_path / "later" / "runs" / "bare" / name).read_text(encoding="utf-8")
         assert new != old
@@ -316,48 +284,14 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(stored(made), report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent
 
 
-def test_a_judged_debate_shows_the_speeches_of_its_source_and_links_to_it(judged: Path) -> None:
-    page = judged / "runs" / "again" / "debates" / f"j2-{1:016x}.html"
-    text = words(page)
-    assert f"Speeches are those of debate {1:016x} of run held." in text
-    assert "We argue that this is right. (pro, 0)" in text
-    assert "Trial 2" in text
-    links = {str(attrs["href"]) for tag, attrs in parse(page).tags if tag == "a" and "href" in attrs}
-    assert f"../../../runs/held/debates/{1:016x}.html" in links
-    assert "../../../runs/held/index.html" in links
-    source = words(judged / "runs" / "held" / "debates" / f"{1:016x}.html")
-    assert "Judged again" not in source
-    assert "What the judges wrote" not in source
-
-
-def test_what_each_judge_wrote_unfolds_under_its_name_and_method(judged: Path) -> None:
-    page = parse(judged / "runs" / "again" / "debates" / f"j1-{1:016x}.html")
-    folds = [attrs for tag, attrs in page.tags if tag == "details" and attrs.get("class") == "notes"]
-    assert len(folds) == 2
-    text = " ".join(" ".join(page.text).split())
-    assert "judge-b · direct · pro" in text
-    for title in ("Speech 1, pro", "The whole debate", "Score of pro: 7.5 (logic)", "Winner: pro", "Reason", "Summary"):
-        assert title in text
-    # A baseline has no notes and no scores, but a winner and a method.
-    assert re.search(r"always_tie always_tie tie – –", text)
-    tags = {tag for tag, _ in page.tags}
-    assert not tags & {"img", "b", "i"}
-
-
-def test_a_judged_debate_of_four_teams_shows_positions(judged: Path) -> None:
-    text = words(judged / "runs" / "teams" / "debates" / "j1-bp_002.html")
-    assert "Positions" in text
-    assert "Score of CG: 7.5 (logic)" in text
-    assert "Winner: CG" in text
-    assert "External verdicts" in text, "those of the source"
-
-
 def test_every_link_of_a_site_with_judged_runs_leads_somewhere(judged: Path) -> None:
     for page in html_pages(judged):
         for tag, attrs in parse(page).tags:
             href = str(attrs.get("href") or "")
             if tag == "a" and href and not href.startswith(("#", "http")):
-                assert (page.parent / href.partition("#")[0]).is_file(), (page, href)
+                path, _, fragment = href.partition("#")
+                assert (page.parent / path).is_file(), (page, href)
+                assert "debates.html" not in path or not fragment or opened_debates(judged, fragment), (page, href)
 
 
 # --- hostile text -----------------------------------------------------------------------------------------------------
@@ -376,9 +310,9 @@ def test_hostile_text_is_text_in_every_page(site: Path) -> None:
         assert "49" not in re.findall(r"\{\{ 7 \* 7 \}\}|\b49 \{%", html)
         seen += "<img src=x onerror=" in "".join(parsed.text)
         assert not [attrs for _, attrs in parsed.tags if "javascript:" in str(attrs.get("href", ""))]
-    assert seen >= 13
+    assert seen >= 5
     assert "{{ 7 * 7 }} {% raw %} ${alert(1)} ]]> --> ␀␛[31m���� %{x} & &lt;i&gt;" in "".join(
-        parse(site / "runs" / "evil" / "debates" / f"{0:016x}.html").text
+        parse(site / "runs" / "evil" / "index.html").text
     )
 
 
@@ -422,12 +356,9 @@ def test_debate_ids_never_choose_where_files_go(tmp_path: Path) -> None:
 
     database = make_warehouse(tmp_path / "w.duckdb", ("t", records()))
     site = build_site(database, report_files(), tmp_path / "out" / "site", now=NOW).parent
-    pages = sorted(p.name for p in (site / "runs" / "t" / "debates").iterdir())
-    assert len(pages) == len(names)
-    assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]*\.html", page) for page in pages)
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["site"]
-    links = {str(attrs["href"]) for _, attrs in parse(site / "runs" / "t" / "debates.html").tags if "href" in attrs}
-    assert sum(link.startswith("../../runs/t/debates/") for link in links) == len(names)
+    assert sorted(p.name for p in (site / "data" / "debates" / "t").iterdir()) == ["list.js", "texts-0.js"]
+    assert site_data(site, "debates/t/list")["ids"] == names
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------
@@ -444,16 +375,7 @@ def test_charts_are_drawn_without_a_complaint(browser: Browser, site: Path, path
         assert shown.problems() == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "index.html",
-        "runs/evil/index.html",
-        "runs/evil/judges.html",
-        "runs/evil/debates.html",
-        f"runs/evil/debates/{0:016x}.html",
-    ],
-)
+@pytest.mark.parametrize("path", ["index.html", "runs/evil/index.html", "runs/evil/judges.html"])
 def test_hostile_text_runs_nothing_in_a_browser(browser: Browser, site: Path, path: str) -> None:
     with watched(browser, site_address(site)) as shown:
         page = shown.open((site / path).as_uri())
@@ -499,7 +421,7 @@ def test_new_files_replace_old_ones_and_foreign_files_stay(tmp_path: Path) -> No
         "runs/y/index.html": "2",
     }
     assert not (out / "assets").exists()
-    assert json.loads((out / MANIFEST).read_text()) == {"files": ["index.html", "runs/y/index.html"]}
+    assert list(json.loads((out / MANIFEST).read_text())["files"]) == ["index.html", "runs/y/index.html"]
 
 
 def test_foreign_file_in_the_way_is_refused_before_anything_changes(tmp_path: Path) -> None:
@@ -522,23 +444,23 @@ def test_links_out_of_the_folder_are_refused(tmp_path: Path) -> None:
 
 def test_manifest_cannot_delete_what_lies_outside(tmp_path: Path) -> None:
     out = tmp_path / "site"
-    fill(
-        tmp_path, {"precious": "1", "site/.debatebench-site.json": json.dumps({"files": ["../precious", "/etc/x", 7]})}
-    )
+    listed = {"format": FORMAT, "files": ["../precious", "/etc/x", 7]}
+    fill(tmp_path, {"precious": "1", f"site/{MANIFEST}": json.dumps(listed)})
     replace_files(fill(tmp_path / "new", {"index.html": "1"}), out)
     assert (tmp_path / "precious").read_text() == "1"
 
 
 def test_unreadable_manifest_is_refused(tmp_path: Path) -> None:
     out = fill(tmp_path / "site", {MANIFEST: "{"})
-    with pytest.raises(UsageError, match="cannot be read; move"):
+    with pytest.raises(UsageError, match="is not the manifest of a site"):
         replace_files(fill(tmp_path / "new", {"index.html": "1"}), out)
 
 
 def test_site_whose_writing_was_broken_off_is_written_again(tmp_path: Path) -> None:
     out = tmp_path / "site"
     # As it is when the process dies half way: listed, but only some files there.
-    fill(out, {"assets/a.css": "half", MANIFEST: json.dumps({"files": ["assets/a.css", "index.html", "old.html"]})})
+    listed = {"format": FORMAT, "files": {"assets/a.css": None, "index.html": None, "old.html": None}}
+    fill(out, {"assets/a.css": "half", MANIFEST: json.dumps(listed)})
     replace_files(fill(tmp_path / "new", {"assets/a.css": "1", "index.html": "1"}), out)
     assert contents(out) == {"assets/a.css": "1", "index.html": "1"}
 
@@ -626,9 +548,6 @@ def test_report_changes_no_byte_of_the_warehouse_folder(database: Path, tmp_path
 def test_workspace_adds_and_replaces_pages(database: Path, tmp_path: Path) -> None:
     files = overlay(
         tmp_path,
-        pages__debate=(
-            "path: 'runs/{run_tag}/debates/{debate_id}.html'\ntitle: '{motion}'\nfor_each: debate\nlimit: 2\n"
-        ),
         pages__mine=(
             "path: mine.html\ntitle: Mine\nintro: One.\n"
             "sections:\n  - id: a\n    title: Only of {run_tag}\n    show: dots\n"
@@ -638,10 +557,6 @@ def test_workspace_adds_and_replaces_pages(database: Path, tmp_path: Path) -> No
     )
     out = build_site(database, files, tmp_path / "site", run_tags=["tiny"], now=NOW).parent
     assert "Only of tiny" in words(out / "mine.html")
-    assert len(list((out / "runs" / "tiny" / "debates").iterdir())) == 2
-    assert "The first 2 of 13 debates have a page with their transcript" in words(
-        out / "runs" / "tiny" / "debates.html"
-    )
 
 
 def test_cells_open_the_debates_that_they_count(database: Path, tmp_path: Path) -> None:
@@ -758,13 +673,6 @@ def test_template_that_cannot_be_used_is_refused(database: Path, tmp_path: Path,
     assert not (tmp_path / "site").exists()
 
 
-def test_debate_pages_must_say_which_debate(database: Path, tmp_path: Path) -> None:
-    page = "path: 'x/{run_tag}/{debate_id}.html'\ntitle: T\nfor_each: debate\n"
-    page += "sections:\n  - {id: a, title: A, query: select 1 as x}\n"
-    with pytest.raises(ConfigError, match="returns no column 'debate_id'"):
-        build_site(database, overlay(tmp_path, pages__p=page), tmp_path / "site", run_tags=["bare"], now=NOW)
-
-
 def test_packaged_pages_describe_themselves() -> None:
     pages = load_pages(report_files())
     assert [page.name for page in pages] == [
@@ -776,7 +684,6 @@ def test_packaged_pages_describe_themselves() -> None:
         "debates",
         "comparison",
         "compared",
-        "debate",
         "people",
         "weaknesses",
         "robustness",
@@ -946,12 +853,12 @@ def test_imports_of_every_format_give_a_site(shared: Path, tmp_path: Path) -> No
     for tag, (format_name, path) in sources.items():
         add_import(workspace, tag, format_name, path)
     database = make_warehouse(tmp_path / "w.duckdb", *((tag, kept_records(workspace.imports / tag)) for tag in sources))
-    few = "path: 'runs/{run_tag}/debates/{debate_id}.html'\ntitle: '{motion}'\nfor_each: debate\nlimit: 1\n"
-    site = build_site(database, overlay(tmp_path, pages__debate=few), tmp_path / "site", now=NOW).parent
+    site = build_site(database, report_files(), tmp_path / "site", now=NOW).parent
     assert re.search(r"OO 8 CG 4 OG 4 CO 3", words(site / "runs" / "bp" / "index.html"))
     assert "Injected weaknesses" in words(site / "runs" / "flow" / "index.html")
     ratings = json.loads((shared / "debatebench-v0" / "golden" / "ratings.json").read_text())["models"]
     text = words(site / "runs" / "golden" / "index.html")
     for name, rated in ratings.items():
         assert re.search(rf"\b\d+ {name} \S+ \S+ to \S+ {rated['rating']:,.0f} {rated['games_played']} ", text)
-    assert words(site / "runs" / "golden" / "debates.html").count(" on privacy.") > 20
+    topics = site_data(site, "debates/golden/list")["topics"]
+    assert sum(" on privacy." in topics["values"][code][1] for code in topics["codes"]) > 20

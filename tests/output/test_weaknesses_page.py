@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import pytest
 from built_warehouse import stored
 from report_warehouse import HOSTILE, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
-from site_pages import report_files, section, text_of, words
+from site_pages import opened_debates, report_files, section, text_of, words
 from weakened import DIMENSIONS, annotations, judged, source
 
 from debatebench.output.report.site import build_site
@@ -121,8 +122,8 @@ def test_the_passage_stands_beside_the_reasons(page: Path, database: Path) -> No
     assert "(seer)" in reasons
     assert "Weakness on pro, which loses. On burden fulfillment 1 against 2." in text_of(f"<a {case}")
     assert "Weakness on con, which loses." in text_of(f"<a {other}")
-    (link,) = re.findall(r'href="(runs/again/debates/[^"]+)"', case)
-    assert (page.parent / link).is_file()
+    (link,) = re.findall(r'href="debates.html#([^"]+)"', case)
+    assert len(opened_debates(page.parent, unescape(link))) == 1
     assert "ann explains." in text_of(html)
 
 

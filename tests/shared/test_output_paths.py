@@ -91,14 +91,14 @@ def test_everything_else_can_be_written(workspace: Workspace, path: str) -> None
 
 def test_a_folder_must_be_empty_or_what_the_command_wrote(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "public"
-    check_output_folder(workspace, folder, mark=MANIFEST)
+    check_output_folder(workspace, folder, marks=[MANIFEST])
     folder.mkdir()
-    check_output_folder(workspace, folder, mark=MANIFEST)
+    check_output_folder(workspace, folder, marks=[MANIFEST])
     (folder / "passwd").write_text("root")
     with pytest.raises(UsageError, match="files of other origin"):
-        check_output_folder(workspace, folder, mark=MANIFEST)
+        check_output_folder(workspace, folder, marks=[MANIFEST])
     (folder / MANIFEST).write_text("{}")
-    check_output_folder(workspace, folder, mark=MANIFEST)
+    check_output_folder(workspace, folder, marks=[MANIFEST])
 
 
 def test_tables_join_only_tables_of_the_same_names(workspace: Workspace, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from debatebench.shared.workspace import Workspace, packaged
 
@@ -77,6 +78,29 @@ def text_of(html: str) -> str:
     parsed = Parsed()
     parsed.feed(html)
     return " ".join(" ".join(parsed.text).split())
+
+
+def site_data(site: Path, name: str) -> Any:
+    """The data that `debatebench.load(name)` returns in a page of the site."""
+    script = (site / "data" / f"{name}.js").read_text(encoding="ascii")
+    found = re.fullmatch(r'debatebench\.received\("([^"]+)","([A-Za-z0-9+/=]+)"\);\n', script)
+    assert found is not None
+    assert found[1] == name
+    return json.loads(gzip.decompress(base64.b64decode(found[2])))
+
+
+def opened_debates(site: Path, fragment: str) -> list[str]:
+    """The ids of the debates to which a link with this fragment leads, as far as it names a run, debate or debater."""
+    wanted = dict(parse_qsl(fragment, keep_blank_values=True, strict_parsing=True, errors="strict"))
+    (run,) = (each for each in site_data(site, "debates")["runs"] if each["tag"] == wanted["run"])
+    found = site_data(site, f"{run['folder']}/list")
+    names = [*found["debaters"], None]
+    return [
+        debate_id
+        for debate_id, pro, con in zip(found["ids"], found["pro"], found["con"], strict=True)
+        if wanted.get("debate", debate_id) == debate_id
+        and ("debater" not in wanted or wanted["debater"] in (names[pro], names[con]))
+    ]
 
 
 def find_chromium() -> str | None:

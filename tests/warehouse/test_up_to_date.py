@@ -126,6 +126,14 @@ def test_a_reader_refuses_a_warehouse_that_lacks_packaged_sql_models(noted: Work
     assert "lacks SQL models of this version; run `debatebench build` first." in done.err
 
 
+def test_a_reader_refuses_a_warehouse_that_lacks_a_packaged_macro(noted: Workspace):
+    with duckdb.connect(str(noted.database)) as con:
+        con.execute("delete from meta.macros where name = 'macros.wilson_low'; drop table if exists meta.build_state")
+    done = debatebench(noted.root, "report")
+    assert done.code == 2
+    assert "lacks SQL models of this version; run `debatebench build` first." in done.err
+
+
 def test_a_sql_model_of_the_workspace_that_is_not_built_does_not_keep_the_others_from_being_read(noted: Workspace):
     noted.sql.joinpath("marts").mkdir(parents=True)
     noted.sql.joinpath("marts", "one.sql").write_text("select no_such_column from marts.debates\n")

@@ -12,6 +12,7 @@ dbt_properties.py   our YAML → dbt's YAML
 dbt_sql.py          a SQL model → a dbt model
 dbt_tests.py        our tests → dbt's tests
 duckdb_file.py      a DuckDB file that needs no debatebench
+every_eval_ever.py  Every Eval Ever's JSON: a file for each debater of a run
 folder.py           replace the folder of an export safely
 huggingface.py      a dataset for publication, as Hugging Face's `datasets` reads it
 jsonl.py            the original harness's JSONL
@@ -53,6 +54,7 @@ FORMATS: dict[str, str] = {
     "duckdb": "debatebench.output.export.duckdb_file:write",
     "dbt": "debatebench.output.export.dbt_project:write",
     "huggingface": "debatebench.output.export.huggingface:write",
+    "every-eval-ever": "debatebench.output.export.every_eval_ever:write",
 }
 """Format → the function that writes a snapshot to a folder and returns the `Contents`."""
 

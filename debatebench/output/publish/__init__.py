@@ -4,4 +4,5 @@ Credentials come from the environment, or from where the packages that are used 
 
 bucket.py   a bucket of S3 or storage like it: what it has, what is missing there, and its errors in sentences
 folders.py  a site or an export as the files to publish, each with its type
+hub.py      a dataset on Hugging Face's Hub
 """

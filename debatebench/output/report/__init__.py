@@ -5,13 +5,16 @@ charts.py       rows → chart specifications for plotly, as plain data
 choice.py       what a site is about: its title, runs, front and comparisons
 colours.py      colour scales of heat maps, and a readable text colour for each colour
 data_files.py   data for scripts: an object → a compressed script
+debates_data.py the debates of the site as data for the page of debates
 filter_data.py  the decided debates of a run as columns, for filters in a browser
 folder.py       replace the files of the site; leave other files unchanged
 fragments.py    the leaderboard of a run as HTML snippet, SVG and Markdown
 html.py         values → HTML; all text from the warehouse is escaped
 links.py        links to the debates that a number counts
+manifest.py     what a site was made from, for its manifest
 name_places.py  where the names of points are written, so that they do not cover each other
 page.py         page definitions of `reports/pages` → typed pages of sections
+page_time.py    the time that pages state
 pictures.py     chart specifications → SVG, PDF and PNG, drawn by an installed browser
 plots.py        sections of `reports/plots` → plots of a run for papers and READMEs
 reasons.py      why an interval or a p value is missing, or what it does not say, in words
@@ -20,5 +23,5 @@ search_index.py a word index of the texts of debates, in parts that a page loads
 sections.py     a section's query and rows → the values of its template
 site.py         write all pages and assets as one folder
 slope_chart.py  rows → lines from before to now, with names beside them
-subjects.py     what pages are about: the site, a run, a comparison, a debater, a debate
+subjects.py     what pages are about: the site, a run, a comparison, a debater
 """

@@ -26,13 +26,6 @@ from staging.stg_runs as runs
 inner join intermediate.int_cluster_units as units using (run_tag)
 where runs.run_tag = $run_tag
 """
-_DEBATERS = """
-select configured.model_id
-from staging.stg_debaters as configured
-left join marts.leaderboard using (run_tag, model_id)
-where configured.run_tag = $run_tag
-order by leaderboard.rank nulls last, configured.model_id
-"""
 _JUDGES = """
 select distinct judge_id from marts.judge_verdicts where run_tag = $run_tag and is_valid order by judge_id
 """
@@ -132,7 +125,7 @@ def filter_data(site: Site) -> Iterator[tuple[str, dict[str, Any]]]:
     """The outcomes of each run with a decided debate, if a page asks for them."""
     if any(page.filters for page in site.pages):
         for run in site.runs:
-            if (found := outcomes(site.con, run.tag)) is not None:
+            if (found := outcomes(site.con, run.tag, run.debaters)) is not None:
                 yield outcomes_name(run.tag), found
 
 
@@ -141,10 +134,10 @@ def outcomes_name(run_tag: str) -> str:
     return f"outcomes-{run_slug(run_tag)}"
 
 
-def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any] | None:
+def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str, debaters: Sequence[str]) -> dict[str, Any] | None:
     """The decided debates of a run, as `assets/filters_compute.js` reads them.
 
-    `None` if there is none.
+    `debaters` are those of the run, in the order in which a page shows them. `None` if no debate is decided.
 
     `columns` has one number per debate in each list, in the order of rating: the place of its topic in `topics` (a list
     of places in `categories`), of its pairing in `pairings` (lists of places in `debaters`; of two, pro first) and of
@@ -159,7 +152,6 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any] | N
     if not debates:
         return None
     ((initial, k, unit),) = _rows(con, _SETTINGS, run_tag=run_tag)
-    debaters = [model_id for (model_id,) in _rows(con, _DEBATERS, run_tag=run_tag)]
     judges = [judge_id for (judge_id,) in _rows(con, _JUDGES, run_tag=run_tag)]
     topic_ids, categories, of_debaters = _Places(), _Places(), _Places(debaters)
     pairings, ballots, winners = _Places(), _Places(), _Places()
@@ -228,7 +220,8 @@ def _ballot(text: str, winners: _Places) -> str | list[int]:
 def _rule(con: duckdb.DuckDBPyConnection) -> str | None:
     """The macro that decides a panel; the default one where several would."""
     ((more_verdicts, more_than_half),) = _rows(con, _RULES)
-    return "more_verdicts" if more_verdicts else "more_than_half" if more_than_half else None
+    # Null where there is no panel, to which any rule applies.
+    return "more_verdicts" if more_verdicts is not False else "more_than_half" if more_than_half else None
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str, **params: Any) -> Sequence[Row]:

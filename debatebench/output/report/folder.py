@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import write_atomically
 
-MANIFEST = ".debatebench-site.json"
+MANIFEST = "manifest.json"
 """Lists the files that the site consists of; what it does not list is never overwritten or deleted."""
+MARKS = (MANIFEST, ".debatebench-site.json")
+"""The names that the manifest has, or had: a folder with one of them may be a site."""
+FORMAT = "debatebench-site/1"
 
 
-def replace_files(new: Path, out_dir: Path) -> None:
+def replace_files(new: Path, out_dir: Path, about: Mapping[str, Any] | None = None) -> None:
     """Move the files of the folder `new` (on the same file system) into `out_dir`, and delete old files of the site.
 
-    At any moment each file is either the old or the new one, and the index changes last. Raises `UsageError`, before
-    any change, if `out_dir` contains a file of the same name that does not belong to the site.
+    The manifest holds `about`, and the SHA-256 of every file. At any moment each file is either the old or the new one,
+    and the index changes last. Raises `UsageError`, before any change, if `out_dir` contains a file of the same name
+    that does not belong to the site.
     """
     names = sorted(path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file())
-    old = _read_manifest(out_dir)
+    old = _listed_files(out_dir)
     for name in names:
         _check_free(out_dir, name, name in old)
+    hashes: dict[str, str | None] = {name: _sha256(new / name) for name in names}
     # Both lists, so that the files of a site are still listed if writing it was interrupted.
-    _write_manifest(out_dir, sorted({*old, *names}))
+    _write_manifest(out_dir, {}, dict.fromkeys(old) | hashes)
     for name in sorted(names, key=_order):
         (out_dir / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(new / name, out_dir / name)
     for name in sorted(set(old) - set(names)):
         _delete(out_dir, name)
-    _write_manifest(out_dir, names)
+    _write_manifest(out_dir, about or {}, hashes)
+    for former in MARKS[1:]:
+        (out_dir / former).unlink(missing_ok=True)
 
 
 def site_files(folder: Path) -> list[str]:
-    """The files of the site in `folder`, in the order in which they may be published; none in another folder."""
-    return sorted(_read_manifest(folder), key=_order)
+    """The files of the site in `folder` in the order in which they may be published, its index last.
+
+    None in a folder without a site.
+    """
+    names = _files_in(folder / MANIFEST)
+    return sorted([*names, MANIFEST], key=_order) if names else []
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -54,27 +68,49 @@ def _check_free(out_dir: Path, name: str, is_ours: bool) -> None:
         raise UsageError(f"{path} is not a file of this site; move it elsewhere, or choose another --out-dir.")
 
 
-def _read_manifest(out_dir: Path) -> list[str]:
+def _listed_files(out_dir: Path) -> list[str]:
+    """The files of the site in a folder; none if there is no site."""
     if out_dir.exists() and not out_dir.is_dir():
         raise UsageError(f"{out_dir} is not a folder; choose another --out-dir.")
-    try:
-        names = json.loads((out_dir / MANIFEST).read_text(encoding="utf-8"))["files"]
-        return [name for name in names if isinstance(name, str) and _is_inside(name)]
-    except FileNotFoundError:
+    path = next((out_dir / name for name in MARKS if (out_dir / name).exists()), None)
+    if path is None:
         return []
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{out_dir / MANIFEST} cannot be read; move {out_dir} elsewhere, and run the report again."
-        ) from error
+    names = _files_in(path)
+    if names is None:
+        raise UsageError(f"{path} is not the manifest of a site; choose another --out-dir, or delete it.")
+    return names
+
+
+def _files_in(manifest: Path) -> list[str] | None:
+    """The files that the manifest of a site lists; None if there is none, or another program's of the same name."""
+    try:
+        content = json.loads(manifest.read_text(encoding="utf-8"))
+        # The former name was only that of a site.
+        if manifest.name == MANIFEST and content["format"] != FORMAT:
+            return None
+        return [name for name in content["files"] if isinstance(name, str) and _is_inside(name)]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _is_inside(name: str) -> bool:
     path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and name != MANIFEST
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and name not in MARKS
 
 
-def _write_manifest(out_dir: Path, names: list[str]) -> None:
-    write_atomically(out_dir / MANIFEST, json.dumps({"files": names}, indent=1, ensure_ascii=True) + "\n")
+def _write_manifest(out_dir: Path, about: Mapping[str, Any], files: Mapping[str, str | None]) -> None:
+    write_atomically(out_dir / MANIFEST, manifest_text(about, files))
+
+
+def manifest_text(about: Mapping[str, Any], files: Mapping[str, str | None]) -> str:
+    """The manifest of a site with these files and their hashes, in the order of their names."""
+    whole = {"format": FORMAT, **about, "files": dict(sorted(files.items()))}
+    return json.dumps(whole, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _delete(out_dir: Path, name: str) -> None:

@@ -16,7 +16,7 @@ from debatebench.config.setting import Setting, read_file
 from debatebench.output.report.links import FACETS
 from debatebench.shared.errors import ConfigError
 
-ForEach = Literal["site", "run", "comparison", "debater", "debate"]
+ForEach = Literal["site", "run", "comparison", "debater"]
 Format = Literal[
     "text",
     "count",
@@ -57,21 +57,20 @@ RECOMPUTED = ("leaderboard", "sides", "head_to_head", "judge_agreement", "judge_
 """What a section can show again under a filter; `assets/filters.js` has a table for each."""
 
 _PAGES_FOLDER = "pages/"
-_NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "notes", "cases", "text")
+_NOT_CHARTS = ("table", "crosstab", "facts", "notes", "cases", "text")
 _ROLES = {**CHARTS, "crosstab": (("x", "y", "value"), ())}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of page: the placeholders that its path must contain, and further ones of its titles and texts.
+    """A kind of page: the placeholders that its path must contain, and its titles and texts may.
 
     The queries of a page with `split_by` run once for all pages of a run, or for all comparisons, and return this
     column, whose value says to which page a row belongs.
     """
 
     path: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
     split_by: str | None = None
 
 
@@ -80,7 +79,6 @@ KINDS: dict[ForEach, Kind] = {
     "run": Kind(frozenset({"run_tag"})),
     "comparison": Kind(frozenset({"baseline", "candidate"}), split_by="compared"),
     "debater": Kind(frozenset({"run_tag", "model_id"}), split_by="model_id"),
-    "debate": Kind(frozenset({"run_tag", "debate_id"}), frozenset({"motion"}), split_by="debate_id"),
 }
 """What `for_each` of a page may be; `subjects.py` finds what there is of each kind."""
 
@@ -126,7 +124,7 @@ class Section:
     """One query and how its rows are shown.
 
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
-    `speeches`, `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query).
+    `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query).
     `roles` say which columns a chart uses for what. `columns` are those of the table, in order; empty means all. `note`
     is SQL that returns remarks, one per row. `recompute` is what the section shows, of `RECOMPUTED`, under a filter. A
     table that is `folded` is shown on demand.
@@ -153,6 +151,19 @@ class Section:
         return self.roles[name][0]
 
 
+_PAGE_KEYS = (
+    "path",
+    "title",
+    "nav",
+    "for_each",
+    "intro",
+    "sections",
+    "position",
+    "least_runs",
+    "needs",
+    "template",
+    "filters",
+)
 _SECTION_KEYS = {each.name for each in fields(Section)} - {"options", "source"}
 _SECTION_KEYS |= {f"options.{each.name}" for each in fields(Options)}
 
@@ -161,10 +172,10 @@ _SECTION_KEYS |= {f"options.{each.name}" for each in fields(Options)}
 class Page:
     """A page, or one for each subject of its kind; `path` and `title` contain the placeholders of the kind.
 
-    Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the maximum
-    number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page, nor one where
-    the query `needs` returns no row. The parameters that a query can use are those of the page's `Subject`; `needs` can
-    use `$run_tags`. With `filters`, of `FILTERS`, readers can filter the debates of a run.
+    Pages with a `nav` link to each other under that name, in the order of their `position`. A site with fewer than
+    `least_runs` runs does not get the page, nor one where the query `needs` returns no row. The parameters that a query
+    can use are those of the page's `Subject`; `needs` can use `$run_tags`. `template` is the file that shows it.
+    With `filters`, of `FILTERS`, readers can filter the debates of a run.
     """
 
     name: str
@@ -174,10 +185,10 @@ class Page:
     for_each: ForEach
     intro: str
     sections: tuple[Section, ...]
-    limit: int
     position: int
     least_runs: int = 0
     needs: Section | None = None
+    template: str = "page.html"
     filters: tuple[str, ...] = ()
 
 
@@ -194,9 +205,7 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 
 
 def _page(name: str, file: Setting) -> Page:
-    file.allow(
-        ("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs", "filters")
-    )
+    file.allow(_PAGE_KEYS)
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
     sections = tuple(read_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
@@ -208,15 +217,15 @@ def _page(name: str, file: Setting) -> Page:
     return Page(
         name=name,
         path=_path(file.at_key("path"), for_each),
-        title=_template(file.at_key("title"), for_each, KINDS[for_each].path | KINDS[for_each].words),
+        title=_template(file.at_key("title"), for_each, KINDS[for_each].path),
         nav=file.at_key("nav").optional_text(),
         for_each=for_each,
         intro=file.at_key("intro").text(""),
         sections=sections,
-        limit=file.at_key("limit").whole(200, least=0),
         position=file.at_key("position").whole(100, least=0),
         least_runs=file.at_key("least_runs").whole(0, least=0),
         needs=_needs(file.at_key("needs")),
+        template=file.at_key("template").text("page.html"),
         filters=_filters(file.at_key("filters"), for_each, sections),
     )
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from debatebench.output.report.data_files import packed
 from debatebench.output.report.filter_data import outcomes_name
 from debatebench.output.report.html import render
-from debatebench.output.report.links import debates_link
+from debatebench.output.report.links import DEBATES_PAGE, debates_link
 from debatebench.output.report.page import KINDS, ForEach, Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
 from debatebench.output.report.subjects import (
@@ -129,7 +129,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
     has_charts = any(each.charts for each in views)
     return path, render(
         site.jinja,
-        "page.html",
+        page.template,
         {
             "site_title": site.title,
             "title": fill(page.title, subject.words),
@@ -151,8 +151,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "root": root,
             "params": [(name, _shown_value(value)) for name, value in used.items()],
             "command": _command(used),
-            "warehouse": site.warehouse,
-            "made_at": f"{site.now:%Y-%m-%d %H:%M}",
+            "made_at": f"{site.now:%Y-%m-%d %H:%M}" if site.now else "",
             "version": __version__,
         },
     )
@@ -213,21 +212,22 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
     runs = {run.tag: run for run in site.runs}
     own = {"run_tag": subject.run.tag} if subject.run else {}
 
-    def link(kind: ForEach | Literal["debates"], row: Row) -> str | None:
+    def link(kind: ForEach | Literal["debate", "debates"], row: Row) -> str | None:
         if kind == "comparison":
             compared = Compared(*(str(row.get(name)) for name in Compared._fields))
             page = pages.get("comparison")
             return root + path_of(page, compared.words) if page and compared in site.comparisons else None
         if kind == "debates":
-            return _debates_link(root, runs, {**({"run": subject.run.tag} if subject.run else {}), **row})
+            return _debates_link(root, runs, {"run": own.get("run_tag"), **row})
+        if kind == "debate":
+            facets = {"run": row.get("run_tag", own.get("run_tag")), "debate": row.get("debate_id")}
+            return None if facets["debate"] is None else _debates_link(root, runs, facets)
         page = pages.get(kind)
         words = {name: row.get(name, own.get(name)) for name in KINDS[kind].path}
         run = runs.get(words["run_tag"])
         if page is None or run is None:
             return None
-        if (kind == "debate" and words["debate_id"] not in run.debates) or (
-            kind == "debater" and words["model_id"] not in run.debaters
-        ):
+        if kind == "debater" and words["model_id"] not in run.debaters:
             return None
         return root + path_of(page, words)
 
@@ -284,7 +284,14 @@ def _crumbs(site: Site, page: Page, subject: Subject, root: str) -> list[tuple[s
 def _tabs(site: Site, page: Page, subject: Subject, root: str) -> list[tuple[str, str, bool]]:
     """The links to the pages of the same run, or else of the whole site, and which of them is this page."""
     kind: ForEach = "run" if subject.run and page.for_each != "site" else "site"
-    pages = [each for each in site.pages if each.for_each == kind and each.nav]
+    pages = [each for each in site.pages if each.nav and (each.for_each == kind or each.path == DEBATES_PAGE)]
     if len(pages) < 2:
         return []
-    return [(each.nav or "", root + path_of(each, subject.words), each is page) for each in pages]
+    return [(each.nav or "", _tab_link(each, subject, kind, root), each is page) for each in pages]
+
+
+def _tab_link(page: Page, subject: Subject, kind: ForEach, root: str) -> str:
+    """Where a tab leads: to a page, or from the pages of a run to its debates."""
+    if page.path == DEBATES_PAGE and kind == "run" and subject.run:
+        return debates_link(root, run_tag=subject.run.tag)
+    return root + path_of(page, subject.words)

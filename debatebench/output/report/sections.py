@@ -1,4 +1,4 @@
-"""A section's query and rows → what its template shows: a table, a chart, figures, speeches, notes or cases."""
+"""A section's query and rows → what its template shows: a table, a chart, figures, notes or cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from debatebench.shared.result_formats import render
 from debatebench.shared.visible_text import visible
 
 Row = Mapping[str, Any]
-Link = Callable[[ForEach | Literal["debates"], Row], str | None]
+Link = Callable[[ForEach | Literal["debate", "debates"], Row], str | None]
 """Where a cell leads that names a run, debater or debate, given its row; `None` when there is no such page.
 
 Given `debates` and facets, where the debates are that have them.
@@ -28,7 +28,6 @@ _MOST_ROWS, _FIRST_ROWS = 40, 30
 _LONGEST_SPEC = 1000
 _LARGE_GRID = 200
 _TEXT_COLUMNS = {
-    "speeches": ("side", "speaker", "content"),
     "notes": ("heading", "title", "content"),
     "cases": ("group_id", "heading", "title", "remark", "passage", "reasons"),
 }
@@ -75,17 +74,6 @@ class Table:
         while not parts[-1] and len(parts) > 1:
             parts.pop()
         return parts
-
-
-@dataclass(frozen=True, slots=True)
-class Speech:
-    """One turn as text to read."""
-
-    side: str
-    speaker: str
-    stage: str
-    content: str
-    remark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +147,6 @@ class SectionView:
     csv: str = ""
     """The rows of a chart, a table or figures with all their columns and digits, for a spreadsheet."""
     facts: tuple[tuple[str, Cell], ...] = ()
-    speeches: tuple[Speech, ...] = ()
     folds: tuple[Notes, ...] = ()
     groups: tuple[Cases, ...] = ()
     case_headings: tuple[str, str] = ("", "")
@@ -197,8 +184,6 @@ def view(
     match section.show:
         case "facts":
             changes["facts"] = _facts(section, rows[0], link)
-        case "speeches":
-            changes["speeches"] = tuple(_speech(row) for row in rows)
         case "notes":
             changes["folds"] = _folds(rows)
         case "cases":
@@ -353,16 +338,6 @@ def _facts(section: Section, row: Row, link: Link) -> tuple[tuple[str, Cell], ..
     cells = ((name, _cells(section, name, [row])[0]) for name in names if row[name] is not None)
     return tuple(
         (heading(name, section.columns.get(name)), _linked(section, name, cell, row, link)) for name, cell in cells
-    )
-
-
-def _speech(row: Row) -> Speech:
-    return Speech(
-        side=_text(row["side"]),
-        speaker=_text(row["speaker"]),
-        stage=row.get("stage") or "",
-        content=row["content"] or "",
-        remark=row.get("remark") or "",
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debatebench.output.report.choice import (
     SITE_FILE,
@@ -19,10 +18,13 @@ from debatebench.output.report.choice import (
     wanted_runs,
 )
 from debatebench.output.report.data_files import data_path, data_script
+from debatebench.output.report.debates_data import debates_data
 from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
+from debatebench.output.report.manifest import described
 from debatebench.output.report.page import load_pages
+from debatebench.output.report.page_time import data_time
 from debatebench.output.report.render import render_pages
 from debatebench.output.report.subjects import Site, find_runs
 from debatebench.query.relations import has_relation
@@ -31,8 +33,11 @@ from debatebench.shared.activity import doing
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
 
+if TYPE_CHECKING:
+    import duckdb
+
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
-_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (filter_data,)
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
@@ -45,33 +50,20 @@ def build_site(
     compare: Sequence[tuple[str, str]] = (),
     title: str | None = None,
     front: str | None = None,
-    now: datetime,
+    now: datetime | None = None,
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
 
     `run_tags`, `compare`, `title` and `front` choose what it is about, as in `Choice`; where they do not, `site.yml`
-    among the files does. Nothing in `out_dir` changes before every page is rendered, and files that do not belong to
-    the site are kept. The same warehouse and the same `now` (naive UTC) give the same bytes. Raises `UsageError`
-    for an unknown run, `ConfigError` for a file that cannot be used.
+    among the files does. `now` (naive UTC) is the time that pages state, by default that of the newest record in them.
+    Nothing in `out_dir` changes before every page is rendered, and files that do not belong to the site are kept. The
+    same warehouse and the same `now` give the same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a
+    file that cannot be used.
     """
-    pages = load_pages(files)
-    choice = combined(
-        Choice(run_tags, compare, title, front), read_choice(files[SITE_FILE]) if SITE_FILE in files else None
-    )
+    choice = Choice(run_tags, compare, title, front)
     with open_for_reading(database) as con:
-        if not has_relation(con, "marts.runs"):
-            raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
-        runs = find_runs(con, pages, wanted_runs(con, choice))
-        site = Site(
-            con=con,
-            jinja=environment(files),
-            pages=pages,
-            runs=runs,
-            warehouse=database.name,
-            now=now,
-            front=front_run(con, choice, runs),
-            comparisons=comparisons(con, choice, runs),
-            title=choice.title or "debatebench",
+        site = open_site(
+            con, files, combined(choice, read_choice(files[SITE_FILE]) if SITE_FILE in files else None), now
         )
         try:
             _publish(site, files, out_dir.resolve())
@@ -80,15 +72,42 @@ def build_site(
     return out_dir / "index.html"
 
 
+def open_site(
+    con: duckdb.DuckDBPyConnection, files: Mapping[str, Path], choice: Choice, now: datetime | None = None
+) -> Site:
+    """What `build_site` renders, and raises."""
+    pages = load_pages(files)
+    if not has_relation(con, "marts.runs"):
+        raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
+    runs = find_runs(con, wanted_runs(con, choice))
+    return Site(
+        con=con,
+        jinja=environment(files),
+        pages=pages,
+        runs=runs,
+        now=now or data_time(con, [run.tag for run in runs]),
+        front=front_run(con, choice, runs),
+        comparisons=comparisons(con, choice, runs),
+        title=choice.title or "debatebench",
+    )
+
+
+def rendered_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
+    """Every file of the site but its manifest: its path and its content."""
+    for path, text in chain(render_pages(site), _data(site)):
+        yield path, text.encode("utf-8")
+    for name, file in _assets(files).items():
+        yield name, file.read_bytes()
+
+
 def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
     """Render everything next to `out_dir`, then move it there."""
     with new_folder_beside(out_dir) as staging:
-        for count, (path, text) in enumerate(chain(render_pages(site), _data(site))):
+        for count, (path, content) in enumerate(rendered_files(site, files)):
             doing("Writing pages", count)
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
-            (staging / path).write_text(text, encoding="utf-8", newline="\n")
-        _copy_assets(files, staging)
-        replace_files(staging, out_dir)
+            (staging / path).write_bytes(content)
+        replace_files(staging, out_dir, described(site, files))
 
 
 def _data(site: Site) -> Iterator[tuple[str, str]]:
@@ -98,10 +117,7 @@ def _data(site: Site) -> Iterator[tuple[str, str]]:
             yield data_path(name), data_script(name, data)
 
 
-def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:
-    """Copy the style sheet, the scripts, and the library that draws charts: a page loads nothing from other sites."""
+def _assets(files: Mapping[str, Path]) -> dict[str, Path]:
+    """The style sheet, the scripts, and the library that draws charts: a page loads nothing from other sites."""
     assets = {name: path for name, path in files.items() if name.startswith("assets/")}
-    assets |= {f"assets/{name}": files[f"vendor/{name}"] for name in _VENDORED}
-    for name, source in assets.items():
-        (staging / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, staging / name)
+    return assets | {f"assets/{name}": files[f"vendor/{name}"] for name in _VENDORED}

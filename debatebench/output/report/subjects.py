@@ -1,4 +1,4 @@
-"""What pages are about: the whole site, a run, a comparison, a debater of a run, a debate."""
+"""What pages are about: the whole site, a run, a comparison, a debater of a run."""
 
 from __future__ import annotations
 
@@ -27,12 +27,6 @@ from marts.runs
 where case when $run_tags is null then not is_excluded else list_contains($run_tags::varchar[], run_tag) end
 order by created_at desc nulls last, run_tag
 """
-_DEBATES = """
-select debate_id, coalesce(motion, topic_id) as motion
-from marts.debates
-where run_tag = $run_tag
-order by coalesce(schedule_position, source_position), debate_id
-"""
 _MEMBERS = "select kind, subject, run_tag from intermediate.int_comparison_members"
 _DEBATERS = """
 select model_id
@@ -44,14 +38,13 @@ order by rank, model_id
 
 @dataclass(frozen=True, slots=True)
 class RunPages:
-    """A run that has pages. `debates` are the debates with their own page: id → motion.
+    """A run that has pages.
 
     `kind` is that of `marts.runs`.
     """
 
     tag: str
     kind: str
-    debates: Mapping[str, str]
     debaters: Sequence[str]
     is_simulated: bool
     allows_judge_overlap: bool
@@ -85,15 +78,14 @@ class Site:
     """Everything that pages are made from.
 
     `runs` are newest first, and `front` is the one that the pages of the whole site are about. `title` is what the site
-    is called. `now` is naive UTC.
+    is called. `now` is the time that pages state, as naive UTC; None if there is none.
     """
 
     con: duckdb.DuckDBPyConnection
     jinja: Environment
     pages: Sequence[Page]
     runs: Sequence[RunPages]
-    warehouse: str
-    now: datetime
+    now: datetime | None
     front: RunPages | None = None
     comparisons: Sequence[Compared] = ()
     title: str = "debatebench"
@@ -115,21 +107,18 @@ class Subject:
     key: str | None = None
 
 
-def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tags: Sequence[str] | None) -> list[RunPages]:
+def find_runs(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str] | None) -> list[RunPages]:
     """The runs that get pages, newest first: `run_tags`, or all that are not excluded."""
     wanted = None if run_tags is None else list(run_tags)
     found = run_query(con, _RUNS, {"run_tags": wanted}, limit=None, timeout_s=QUERY_TIMEOUT_S).rows
-    most = max((page.limit for page in pages if page.for_each == "debate"), default=0)
     runs = []
     for tag, kind, is_simulated, allows_judge_overlap, count_decided in found:
-        debates = run_query(con, _DEBATES, {"run_tag": tag}, limit=most, timeout_s=QUERY_TIMEOUT_S).rows
         debaters = run_query(con, _DEBATERS, {"run_tag": tag}, limit=None, timeout_s=QUERY_TIMEOUT_S).rows
         warnings = [each.explanation for each in left_out(con, tag) if each.is_warning]
         runs.append(
             RunPages(
                 tag=tag,
                 kind=kind,
-                debates=dict(debates),
                 debaters=[model_id for (model_id,) in debaters],
                 is_simulated=is_simulated,
                 allows_judge_overlap=allows_judge_overlap,
@@ -188,7 +177,6 @@ def _of_run(site: Site, run: RunPages | None, shown: Sequence[RunPages]) -> Subj
         "run_tag": tag,
         "run_tags": run_tags(site),
         "comparisons": _listed(site),
-        "linked_debates": len(run.debates) if run else 0,
     }
     return Subject({"run_tag": tag or ""}, params, shown, run)
 
@@ -218,21 +206,11 @@ def _debaters(site: Site) -> Iterator[list[Subject]]:
         ]
 
 
-def _debates(site: Site) -> Iterator[list[Subject]]:
-    for run in site.runs:
-        params = {"run_tag": run.tag, "debate_ids": list(run.debates)}
-        yield [
-            Subject({"run_tag": run.tag, "debate_id": debate_id, "motion": motion}, params, (run,), run, debate_id)
-            for debate_id, motion in run.debates.items()
-        ]
-
-
 _FINDERS: dict[ForEach, Callable[[Site], Iterator[list[Subject]]]] = {
     "site": _whole_site,
     "run": _runs,
     "comparison": _comparisons,
     "debater": _debaters,
-    "debate": _debates,
 }
 
 

@@ -80,7 +80,7 @@ turn_times as (
 
     select
         run_tag, model_id,
-        sum(mean_duration_ms * count_timed) / sum(count_timed) as mean_turn_duration_ms
+        round(sum(mean_duration_ms * count_timed) / sum(count_timed), 3) as mean_turn_duration_ms
 
     from intermediate.int_turn_means
     where count_timed > 0
