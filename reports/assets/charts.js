@@ -22,6 +22,31 @@
     return value;
   };
 
+  // What all charts have alike; a chart's own layout goes before it.
+  const axis = {
+    automargin: true,
+    fixedrange: true,
+    gridcolor: "var(--grid)",
+    linecolor: "var(--line)",
+    tickfont: { color: "var(--muted)" },
+    ticks: "",
+    zeroline: false,
+  };
+  const frame = {
+    font: { family: "var(--font)", size: 13, color: "var(--ink)" },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    margin: { l: 8, r: 24, t: 16, b: 32, pad: 4 },
+    hovermode: "closest",
+    dragmode: false,
+    hoverlabel: { bgcolor: "var(--surface)", bordercolor: "var(--line)", font: { color: "var(--ink)" } },
+    showlegend: false,
+  };
+  const framed = ({ data, layout }) => ({
+    data,
+    layout: { ...frame, ...layout, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis } },
+  });
+
   let loading = null;
   const loaded = () => {
     loading ??= new Promise((resolve, reject) => {
@@ -53,7 +78,7 @@
   const draw = (figure, width) => {
     const chart = charts.get(figure);
     chart.isDrawn = true;
-    const { data, layout } = resolved(chart.spec, getComputedStyle(document.documentElement));
+    const { data, layout } = resolved(framed(chart.spec), getComputedStyle(document.documentElement));
     const plot = plotOf(figure);
     plot.style.height = `${layout.height}px`;
     if (width) {
@@ -71,7 +96,7 @@
     const style = getComputedStyle(root);
     const figures = Array.from(section.querySelectorAll("figure.chart"), (figure) => ({
       title: figure.querySelector("figcaption")?.textContent ?? "",
-      ...resolved(charts.get(figure).spec, style),
+      ...resolved(framed(charts.get(figure).spec), style),
     }));
     const marks = new Map(
       Array.from(section.querySelectorAll(".legend svg"), (mark) => [mark, getComputedStyle(mark).color]),
