@@ -339,9 +339,10 @@ def sheets(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
 
-def test_the_page_of_the_leaderboard_is_printed_on_one_sheet(browser: Browser, nine: Path) -> None:
-    with watched(browser, site_address(nine), color_scheme="dark") as shown:
-        page = shown.open(site_address(nine) + "index.html")
+def test_the_page_of_the_leaderboard_is_printed_on_one_sheet(browser: Browser, database: Path, tmp_path: Path) -> None:
+    site = build_site(database, report_files(), tmp_path / "site", run_tags=["first"], now=NOON).parent
+    with watched(browser, site_address(site), color_scheme="dark") as shown:
+        page = shown.open(site_address(site) + "index.html")
         draw_charts(page)
         pdf = page.pdf(format="A4")
     assert sheets(pdf) == 1
