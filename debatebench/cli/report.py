@@ -12,9 +12,13 @@ import typer
 
 from debatebench.cli.common import built_workspace, chosen_runs, of_run, say
 from debatebench.cli.completion import run_tags
+from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
+
+
+_MOST_DIFFERENCES = 50
 
 
 class Fragment(StrEnum):
@@ -58,14 +62,48 @@ def report(
             "Markdown. Default folder: reports/fragments.",
         ),
     ] = None,
+    sql_console: Annotated[
+        bool,
+        typer.Option(
+            "--sql-console",
+            help="Add a page on which readers query the marts in SQL, in their browser and also from a folder. It adds "
+            "11 MB of DuckDB, and the marts.",
+        ),
+    ] = False,
+    duckdb_wasm: Annotated[
+        Path | None,
+        typer.Option(
+            "--duckdb-wasm",
+            help="With --sql-console: the folder into which npm has installed DuckDB-WASM. Default: the workspace, or "
+            "the current folder.",
+        ),
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            "--check",
+            metavar="DIR",
+            help="Write nothing, but compare the site in this folder with the warehouse, and fail if they differ.",
+        ),
+    ] = None,
 ) -> None:
     """Render the warehouse as a static HTML site.
 
     What the site is about can also stand in reports/site.yml: title, runs, front, compare. Options win over the file.
     """
+    if check is not None:
+        others = {"--run-tag": run_tag, "--compare": compare, "--front": front, "--title": title}
+        given = {**others, "--out-dir": out_dir, "--fragment": fragment, "--sql-console": sql_console}
+        _check(built_workspace(context), check, [name for name, value in given.items() if value])
+        return
+    if duckdb_wasm is not None and not sql_console:
+        raise UsageError("--duckdb-wasm needs --sql-console.")
+    if fragment is not None and sql_console:
+        raise UsageError("--fragment cannot be combined with --sql-console.")
     if fragment is not None:
         _write_fragments(built_workspace(context), run_tag, out_dir)
         return
+    from debatebench.output.report.console import find_wasm
     from debatebench.output.report.folder import MARKS
     from debatebench.output.report.page_time import chosen_time
     from debatebench.output.report.site import build_site
@@ -76,6 +114,8 @@ def report(
     check_output_folder(workspace, target, marks=MARKS)
     # An option of two values, repeated, is a list of pairs, for which typer has no type.
     pairs = cast("list[tuple[str, str]]", compare or [])
+    places = [duckdb_wasm] if duckdb_wasm is not None else list(dict.fromkeys([workspace.root, Path()]))
+    wasm = find_wasm(places) if sql_console else None
     index = build_site(
         workspace.database,
         workspace.files("reports", "**/*"),
@@ -84,16 +124,36 @@ def report(
         compare=pairs,
         title=title,
         front=front,
+        wasm=wasm,
         now=chosen_time(os.environ),
     )
     say(str(index))
+
+
+def _check(workspace: Workspace, folder: Path, others: list[str]) -> None:
+    """Compare a site with the warehouse; raises `DebatebenchError` with what differs."""
+    from debatebench.output.report.check import check_site
+    from debatebench.output.report.page_time import chosen_time
+    from debatebench.shared.amounts import counted
+    from debatebench.shared.errors import DebatebenchError
+
+    if others:
+        raise UsageError(f"--check reads from the site what it is about; leave out {others[0]}.")
+    found = check_site(workspace.database, workspace.files("reports", "**/*"), folder, now=chosen_time(os.environ))
+    count = len(found.differences)
+    if count:
+        rest = [f"and {count - _MOST_DIFFERENCES:,} more"] if count > _MOST_DIFFERENCES else []
+        raise DebatebenchError(
+            f"{folder} is not what the warehouse gives: {counted(count, 'difference')}.",
+            [*found.reasons, *found.differences[:_MOST_DIFFERENCES], *rest],
+        )
+    say(f"{folder} is what the warehouse gives: {counted(found.count_files, 'file')}.")
 
 
 def _write_fragments(workspace: Workspace, run_tag: list[str] | None, out_dir: Path | None) -> None:
     from debatebench.output.report.fragments import FRAGMENT_FILES, leaderboard_fragments
     from debatebench.query.one_debate import check_marts
     from debatebench.query.safe_query import open_for_query
-    from debatebench.shared.errors import UsageError
     from debatebench.shared.files import not_written, write_atomically
     from debatebench.shared.output_paths import check_output_folder
 

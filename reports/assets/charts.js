@@ -23,41 +23,30 @@
   };
 
   // What all charts have alike; a chart's own layout goes before it.
-  const axis = {
-    automargin: true,
-    fixedrange: true,
-    gridcolor: "var(--grid)",
-    linecolor: "var(--line)",
-    tickfont: { color: "var(--muted)" },
-    ticks: "",
-    zeroline: false,
-  };
-  const frame = {
-    font: { family: "var(--font)", size: 13, color: "var(--ink)" },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    margin: { l: 8, r: 24, t: 16, b: 32, pad: 4 },
-    hovermode: "closest",
-    dragmode: false,
-    hoverlabel: { bgcolor: "var(--surface)", bordercolor: "var(--line)", font: { color: "var(--ink)" } },
-    showlegend: false,
-  };
+  let alike = null;
   const framed = ({ data, layout }) => ({
     data,
-    layout: { ...frame, ...layout, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis } },
+    layout: {
+      ...alike.layout,
+      ...layout,
+      xaxis: { ...alike.axis, ...layout.xaxis },
+      yaxis: { ...alike.axis, ...layout.yaxis },
+    },
   });
 
   let loading = null;
   const loaded = () => {
-    loading ??= new Promise((resolve, reject) => {
+    loading ??= Promise.all([loadScript(), debatebench.load("charts").then((found) => (alike = found))]);
+    return loading;
+  };
+  const loadScript = () =>
+    new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = library;
       script.addEventListener("load", resolve);
       script.addEventListener("error", reject);
       document.head.append(script);
     });
-    return loading;
-  };
 
   const charts = new Map();
   const plotOf = (figure) => figure.querySelector(".plot");
@@ -140,7 +129,7 @@
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("printing");
     for (const [figure, { spec }] of charts) {
-      if (window.Plotly && spec) {
+      if (window.Plotly && alike && spec) {
         draw(figure, sheetWidth);
         continue;
       }
@@ -154,7 +143,7 @@
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("printing");
     unfolded.splice(0).forEach((table) => (table.open = false));
-    if (window.Plotly) {
+    if (window.Plotly && alike) {
       redraw();
     }
   });

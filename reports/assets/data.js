@@ -19,16 +19,16 @@ window.debatebench = Object.assign(window.debatebench ?? {}, (() => {
     return bytes;
   };
 
-  const unpacked = (text) => {
+  const unpacked = (text, as = "json") => {
     const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).json();
+    return new Response(stream)[as]();
   };
 
-  // A promise of the object with a name. It is asked for once, and again after a failure.
-  const load = (name) => {
+  // A promise of the object with a name, or of a "blob". It is asked for once, and again after a failure.
+  const load = (name, as = "json") => {
     if (!asked.has(name)) {
       const found = new Promise((resolve, reject) => {
-        waiting.set(name, resolve);
+        waiting.set(name, (text) => resolve(unpacked(text, as)));
         const script = document.createElement("script");
         script.src = new URL(`${name}.js`, folder).href;
         script.addEventListener("error", () => {
@@ -45,7 +45,7 @@ window.debatebench = Object.assign(window.debatebench ?? {}, (() => {
 
   // Called by the scripts in data/.
   const received = (name, text) => {
-    waiting.get(name)?.(unpacked(text));
+    waiting.get(name)?.(text);
     waiting.delete(name);
   };
 

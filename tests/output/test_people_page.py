@@ -378,7 +378,7 @@ def test_hostile_text_runs_nothing_and_every_chart_is_drawn(page: Path, browser:
     with watched(browser, site_address(page.parent)) as shown:
         opened = shown.open(page.as_uri())
         assert draw_charts(opened) > 8
-        assert opened.title() == "Judges against people · debatebench"
+        assert opened.title() == "Which judges agree with people? · debatebench"
         assert opened.locator("img").count() == 0
         assert shown.problems() == []
 

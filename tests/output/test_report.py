@@ -86,10 +86,13 @@ def test_site_has_a_page_for_the_whole_for_each_run_and_for_all_debates(site: Pa
     for tag, count in (("tiny", 13), ("evil", 13), ("bare", 2)):
         folder = site / "runs" / tag
         assert sorted(p.name for p in folder.glob("*.html")) == [
+            "calls.html",
             "costs.html",
             "debaters.html",
             "index.html",
             "judges.html",
+            "reading.html",
+            "topics.html",
         ]
         assert len(site_data(site, f"debates/{tag}/list")["ids"]) == count
 
@@ -387,7 +390,7 @@ def test_hostile_text_runs_nothing_in_a_browser(browser: Browser, site: Path, pa
     assert "img" not in {tag for tag, _ in parsed.tags}
     for tag, attrs in parsed.tags:
         address = attrs.get("href") or attrs.get("xlink:href") or ""
-        assert "javascript" not in address, (tag, address)
+        assert "javascript:" not in address, (tag, address)
         assert not [name for name in attrs if name.startswith("on")], (tag, attrs)
 
 
@@ -533,7 +536,7 @@ def test_warehouse_without_marts_says_what_makes_them(tmp_path: Path) -> None:
 def test_warehouse_without_runs_gives_a_page_that_says_so(tmp_path: Path) -> None:
     index = build_site(make_warehouse(tmp_path / "w.duckdb"), report_files(), tmp_path / "site", now=NOW)
     assert "No runs yet" in words(index)
-    assert len(list((tmp_path / "site").rglob("*.html"))) == 1
+    assert {path.name for path in (tmp_path / "site").rglob("*.html")} == {"index.html", "methods.html", "data.html"}
 
 
 def test_report_changes_no_byte_of_the_warehouse_folder(database: Path, tmp_path: Path) -> None:
@@ -679,14 +682,20 @@ def test_packaged_pages_describe_themselves() -> None:
         "index",
         "results",
         "debaters",
+        "debater",
         "judges",
+        "topics",
         "costs",
+        "calls",
         "debates",
+        "reading",
         "comparison",
         "compared",
         "people",
         "weaknesses",
         "robustness",
+        "methods",
+        "data",
     ]
     for page in pages:
         for section in page.sections:
@@ -786,6 +795,12 @@ def test_dots_show_intervals_where_they_are_known() -> None:
     spec = chart(section_of("dots", label="m", value="v", low="lo", high="hi"), rows)
     assert spec["data"][0]["error_x"]["array"] == [2.0, None]
     assert spec["data"][0]["error_x"]["arrayminus"] == [1.0, None]
+
+
+def test_dots_that_are_not_strong_are_hollow() -> None:
+    rows = [{"m": "a", "v": 5, "s": True}, {"m": "b", "v": 4, "s": False}, {"m": "c", "v": 3, "s": None}]
+    spec = chart(section_of("dots", label="m", value="v", strong="s"), rows)
+    assert spec["data"][0]["marker"]["symbol"] == ["circle", "circle-open", "circle-open"]
 
 
 @given(st.floats(0, 1), st.sampled_from(sorted(SCALES)))

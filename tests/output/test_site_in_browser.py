@@ -21,6 +21,7 @@ from report_warehouse import HOSTILE, NOON
 from site_browser import draw_charts, site_address, watched
 from site_pages import chart_specs, report_files
 
+from debatebench.output.report.chart_parts import framed
 from debatebench.output.report.site import build_site
 from debatebench.query.safe_query import run_query
 
@@ -318,7 +319,7 @@ def test_plotly_accepts_every_chart_of_every_page(site: Path) -> None:
     kinds: set[str] = set()
     for path in pages_of(site):
         for spec in chart_specs((site / path).read_text(encoding="utf-8")):
-            figure = go.Figure(resolved(spec))
+            figure = go.Figure(resolved(framed(spec)))
             kinds |= {trace.type for trace in figure.data}
     assert kinds >= {"bar", "heatmap", "scatter"}
     with pytest.raises(ValueError, match="no_such_thing"):

@@ -163,6 +163,6 @@ def test_hostile_text_runs_nothing_and_every_chart_is_drawn(page: Path, browser:
     with watched(browser, site_address(page.parent)) as shown:
         opened = shown.open(page.as_uri())
         assert draw_charts(opened) == 9
-        assert opened.title() == "What judges miss · debatebench"
+        assert opened.title() == "Do judges see an injected weakness? · debatebench"
         assert opened.locator("img").count() == 0
         assert shown.problems() == []

@@ -25,6 +25,28 @@ _NAME = re.compile(r"var\(--([a-z0-9-]+)\)")
 _DASHES_IN_SVG = {"dot": "2 3", "dash": "7 4", "dashdot": "7 3 2 3"}
 
 
+AXIS: Spec = {
+    "automargin": True,
+    "fixedrange": True,
+    "gridcolor": "var(--grid)",
+    "linecolor": "var(--line)",
+    "tickfont": {"color": "var(--muted)"},
+    "ticks": "",
+    "zeroline": False,
+}
+FRAME: Spec = {
+    "font": {"family": "var(--font)", "size": 13, "color": "var(--ink)"},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "margin": {"l": 8, "r": 24, "t": 16, "b": 32, "pad": 4},
+    "hovermode": "closest",
+    "dragmode": False,
+    "hoverlabel": {"bgcolor": "var(--surface)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)"}},
+    "showlegend": False,
+}
+"""What all charts have alike."""
+
+
 # --- text and numbers -------------------------------------------------------------------------------------------------
 
 
@@ -113,10 +135,17 @@ def _legend_entry(trace: Spec) -> LegendEntry:
 def frame(height: int, xaxis: Spec, yaxis: Spec, **more: Any) -> Spec:
     """A chart's layout; `height` is in pixels, and the width is that of the page.
 
-    What all charts have alike (fonts, margins, the look of axes) is in `charts.js`, so that it is not in every chart of
-    every page. One legend stands above all charts of a section (`legend_of`).
+    What all charts have alike is added by `framed`, in pages by the script, so that it is not in every chart of every
+    page. One legend stands above all charts of a section (`legend_of`).
     """
     return {"height": height, "xaxis": xaxis, "yaxis": yaxis, **more}
+
+
+def framed(spec: Spec) -> Spec:
+    """A chart with what all charts have alike; what it has itself goes before that."""
+    layout = spec["layout"]
+    axes = {name: {**AXIS, **layout[name]} for name in ("xaxis", "yaxis")}
+    return {**spec, "layout": {**FRAME, **layout, **axes}}
 
 
 def axes(section: Section, rows: Sequence[Row]) -> tuple[list[Any], list[Any]]:

@@ -419,7 +419,8 @@ def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> 
 def _dots(section: Section, rows: Sequence[Row]) -> Spec:
     """One dot per row, with an interval if `low` and `high` are given.
 
-    Rows whose `baseline` is true are named lines down the chart at their value.
+    Rows whose `baseline` is true are named lines down the chart at their value. With `strong`, the dots of other rows
+    are hollow.
     """
     points, compared = _split(section, rows)
     values = [row[section.role("value")] for row in points]
@@ -473,6 +474,9 @@ def _dot_trace(
         "hovertext": [hover[n] for n in own],
         "hoverinfo": "text",
     }
+    if "strong" in section.roles:
+        strong = section.role("strong")
+        trace["marker"]["symbol"] = ["circle" if rows[n][strong] else "circle-open" for n in own]
     if {"low", "high"} <= set(section.roles):
         value, low, high = (section.role(name) for name in ("value", "low", "high"))
         trace["error_x"] = {

@@ -29,12 +29,25 @@ def data_path(name: str) -> str:
 
 def data_script(name: str, data: Any, *, level: int = _LEVEL) -> str:
     """The script for JSON data, the same for the same data. `level` is that of gzip. A NaN is a null."""
-    return f'debatebench.received("{name}","{packed(data, level=level)}");\n'
+    return _handing_over(name, packed(data, level=level))
+
+
+def bytes_script(name: str, content: bytes, *, level: int = _LEVEL) -> str:
+    """The same for bytes, which `debatebench.load(name, "blob")` in a page returns."""
+    return _handing_over(name, _in_letters(content, level))
+
+
+def _handing_over(name: str, text: str) -> str:
+    return f'debatebench.received("{name}","{text}");\n'
 
 
 def packed(data: Any, *, level: int = _LEVEL) -> str:
     """JSON data, compressed and in letters that mean nothing in HTML; `debatebench.unpacked` in a page returns it."""
-    return base64.b64encode(gzip.compress(_json(data), level, mtime=0)).decode("ascii")
+    return _in_letters(_json(data), level)
+
+
+def _in_letters(content: bytes, level: int) -> str:
+    return base64.b64encode(gzip.compress(content, level, mtime=0)).decode("ascii")
 
 
 def _json(data: Any) -> bytes:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
 from debatebench.query.duckdb_errors import sql_errors
@@ -68,18 +70,21 @@ from intermediate.int_debate_turns
 where run_tag = $run_tag
 """
 
+# The rest of a row is JSON already: there are many verdicts, and lists of scores take long to become Python's.
 _VERDICTS = """
 select
-    verdicts.debate_id, verdicts.panel_position, verdicts.judge_id, judges.method,
+    verdicts.debate_id, verdicts.panel_position, verdicts.judge_id,
     coalesce(judges.is_baseline, false)::int as is_baseline,
-    case when judges.is_baseline then verdicts.declared_winner when panel.is_valid then panel.winner end as winner,
-    verdicts.declared_winner, verdicts.invalid_reason, verdicts.presented_first,
-    list_transform(verdicts.scores, lambda score: score.dimension) as dimensions,
-    list_transform(verdicts.scores, lambda score: score.pro::double) as pro_scores,
-    list_transform(verdicts.scores, lambda score: score.con::double) as con_scores,
-    verdicts.total_tokens, verdicts.cost_usd::double as cost_usd, verdicts.count_asks, verdicts.replaces_judge_id,
-    coalesce(verdicts.is_repaired, false)::int as is_repaired,
-    coalesce(verdicts.is_injection_suspected, false)::int as is_injection_suspected
+    case when judges.is_baseline then verdicts.declared_winner when panel.is_valid then panel.winner end as shown,
+    json_array(
+        verdicts.judge_id, judges.method, coalesce(judges.is_baseline, false)::int, shown,
+        verdicts.declared_winner, verdicts.invalid_reason, verdicts.presented_first,
+        list_transform(verdicts.scores, lambda score: score.dimension),
+        list_transform(verdicts.scores, lambda score: score.pro::double),
+        list_transform(verdicts.scores, lambda score: score.con::double),
+        verdicts.total_tokens, verdicts.cost_usd::double, verdicts.count_asks, verdicts.replaces_judge_id,
+        coalesce(verdicts.is_repaired, false)::int, coalesce(verdicts.is_injection_suspected, false)::int
+    )::varchar as verdict
 from staging.stg_verdicts as verdicts
 left join staging.stg_judges as judges
     on verdicts.run_tag = judges.run_tag and verdicts.judge_id = judges.judge_id
@@ -340,9 +345,9 @@ class _List:
 
     def add_details(self, number: int, own: Mapping[str, list[Row]]) -> None:
         """Add what follows from the rows of a debate: its panel, votes, weaknesses, teams and people."""
-        voters = [row for row in own["verdicts"] if not row[4]]
+        voters = [row for row in own["verdicts"] if not row[3]]
         self._panels.add(tuple(row[2] for row in voters))
-        self._votes.append("".join(_WINNERS.get(row[5], "n") for row in voters))
+        self._votes.append("".join(_WINNERS.get(row[4], "n") for row in voters))
         self._weaknesses.add(tuple(row[1:] for row in own["weaknesses"]) or None)
         if own["people"]:
             self._people[number] = len(own["people"])
@@ -432,7 +437,7 @@ def _debate(own: Mapping[str, list[Row]], found: _List, number: int) -> dict[str
     found.add_details(number, own)
     parts = {
         "turns": [] if found.has_source(number) else [row[1:] for row in own["turns"]],
-        "verdicts": [row[2:] for row in own["verdicts"]],
+        "verdicts": [msgspec.Raw(row[5].encode()) for row in own["verdicts"]],
         "notes": [(judge, title, text) for _, judge, _, title, text in own["notes"]],
         "people": [row[1:] for row in own["people"]],
         "gold": [row[1:] for row in own["gold"]],

@@ -43,7 +43,7 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "heatmap": (("x", "y", "value"), ("shade", "count")),
     "line": (("x", "y", "series"), ()),
     "scatter": (("x", "y", "label"), ("detail", "series", "frontier", "baseline", "panel")),
-    "dots": (("label", "value"), ("detail", "low", "high", "baseline", "panel")),
+    "dots": (("label", "value"), ("detail", "low", "high", "baseline", "panel", "strong")),
     "slope": (("label", "before", "after"), ("before_low", "before_high", "after_low", "after_high", "strong")),
     "trend": (("x", "y", "series"), ("low", "high")),
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
@@ -151,19 +151,6 @@ class Section:
         return self.roles[name][0]
 
 
-_PAGE_KEYS = (
-    "path",
-    "title",
-    "nav",
-    "for_each",
-    "intro",
-    "sections",
-    "position",
-    "least_runs",
-    "needs",
-    "template",
-    "filters",
-)
 _SECTION_KEYS = {each.name for each in fields(Section)} - {"options", "source"}
 _SECTION_KEYS |= {f"options.{each.name}" for each in fields(Options)}
 
@@ -171,6 +158,8 @@ _SECTION_KEYS |= {f"options.{each.name}" for each in fields(Options)}
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page, or one for each subject of its kind; `path` and `title` contain the placeholders of the kind.
+
+    `answer` is SQL that returns sentences in a column `answer`, one per row; the page begins with them.
 
     Pages with a `nav` link to each other under that name, in the order of their `position`. A site with fewer than
     `least_runs` runs does not get the page, nor one where the query `needs` returns no row. The parameters that a query
@@ -188,6 +177,7 @@ class Page:
     position: int
     least_runs: int = 0
     needs: Section | None = None
+    answer: Section | None = None
     template: str = "page.html"
     filters: tuple[str, ...] = ()
 
@@ -205,10 +195,10 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 
 
 def _page(name: str, file: Setting) -> Page:
-    file.allow(_PAGE_KEYS)
+    file.allow(each.name for each in fields(Page) if each.name != "name")
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
     sections = tuple(read_section(item) for item in file.at_key("sections").items())
-    ids = [section.id for section in sections]
+    ids = ["answer", *(section.id for section in sections)]
     is_split = KINDS[for_each].split_by is not None
     if is_split and (noted := next((section for section in sections if section.note), None)):
         raise ConfigError(f"{noted.source}: found a note; allowed: no notes in a page for each {for_each}.")
@@ -224,7 +214,8 @@ def _page(name: str, file: Setting) -> Page:
         sections=sections,
         position=file.at_key("position").whole(100, least=0),
         least_runs=file.at_key("least_runs").whole(0, least=0),
-        needs=_needs(file.at_key("needs")),
+        needs=_query(file.at_key("needs")),
+        answer=_query(file.at_key("answer")),
         template=file.at_key("template").text("page.html"),
         filters=_filters(file.at_key("filters"), for_each, sections),
     )
@@ -240,9 +231,9 @@ def _filters(setting: Setting, for_each: ForEach, sections: Sequence[Section]) -
     return tuple(name for name in FILTERS if name in chosen)
 
 
-def _needs(setting: Setting) -> Section | None:
-    """The query as a section that is never shown."""
-    return Section("needs", "", setting.text(), "table", source=setting.place) if setting.is_given else None
+def _query(setting: Setting) -> Section | None:
+    """A query of the page itself, as a section, whose errors name it by its key."""
+    return Section(setting.path, "", setting.text(), "table", source=setting.place) if setting.is_given else None
 
 
 def _template(setting: Setting, for_each: ForEach, allowed: frozenset[str]) -> str:

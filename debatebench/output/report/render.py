@@ -64,13 +64,19 @@ def _pages(site: Site, page: Page, group: Sequence[Subject]) -> Iterator[tuple[s
     if not group:
         return
     split_by = KINDS[page.for_each].split_by
-    results = [_ask(site, section, group[0].params, None if split_by else section.limit) for section in page.sections]
+    asked = _asked(page)
+    results = [_ask(site, section, group[0].params, None if split_by else section.limit) for section in asked]
     if split_by is None:
         yield _page(site, page, group[0], results)
         return
-    split = [_split(page, section, result, split_by) for section, result in zip(page.sections, results, strict=True)]
+    split = [_split(page, section, result, split_by) for section, result in zip(asked, results, strict=True)]
     for subject in group:
         yield _page(site, page, subject, [rows_of(subject.key) for rows_of in split])
+
+
+def _asked(page: Page) -> list[Section]:
+    """The answer of a page, if it has one, and its sections."""
+    return [*([page.answer] if page.answer else []), *page.sections]
 
 
 def _ask(site: Site, section: Section, params: Mapping[str, Any], limit: int | None) -> _Result:
@@ -118,7 +124,8 @@ def _split(page: Page, section: Section, result: _Result, split_by: str) -> Call
 def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) -> tuple[str, str]:
     path = path_of(page, subject.words)
     views = []
-    for section, result in zip(page.sections, results, strict=True):
+    answer = _sentences(page.answer, results[0]) if page.answer else []
+    for section, result in zip(page.sections, results[1 if page.answer else 0 :], strict=True):
         if section.hide_when_empty and not result.rows:
             continue
         named = replace(section, title=fill(section.title, subject.words), text=fill(section.text, subject.words))
@@ -133,6 +140,8 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
         {
             "site_title": site.title,
             "title": fill(page.title, subject.words),
+            "answer": " ".join(answer),
+            "answer_sql": page.answer.query.strip() if page.answer else "",
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
             "has_charts": has_charts,
@@ -143,6 +152,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "crumbs": _crumbs(site, page, subject, root),
             "tabs": _tabs(site, page, subject, root),
             "root": root,
+            "has_console": site.has_console,
             "params": [(name, _shown_value(value)) for name, value in used.items()],
             "command": _command(used),
             "made_at": f"{site.now:%Y-%m-%d %H:%M}" if site.now else "",
@@ -171,8 +181,15 @@ def _used_params(page: Page, subject: Subject) -> dict[str, Any]:
     return {
         name: value
         for name, value in subject.params.items()
-        if any(uses[name].search(section.query) for section in page.sections)
+        if any(uses[name].search(section.query) for section in _asked(page))
     }
+
+
+def _sentences(answer: Section, result: _Result) -> list[str]:
+    """The sentences of an answer. Raises `ConfigError` where its query does not return any such column."""
+    if "answer" not in result.columns:
+        raise ConfigError(f"{answer.source}: the query returns no column 'answer'.")
+    return [str(row["answer"]) for row in result.rows if row["answer"] is not None]
 
 
 def _shown_value(value: Any) -> str:

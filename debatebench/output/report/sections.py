@@ -269,7 +269,8 @@ def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Ce
     href = link(chosen, _target(name, row)) if chosen in ("run", "comparison", "debater", "debate") else None
     if column.cases is not None and row[column.cases] is not None:
         href = f"#{_anchor(row[column.cases])}"
-    if column.opens and row[name] is not None:
+    counts_none = row[name] is None or (isinstance(row[name], int) and row[name] == 0)
+    if column.opens and not counts_none:
         href = _opened(column.opens, row, link)
     return cell if href is None else replace(cell, href=href)
 

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.output.report.chart_parts import AXIS, FRAME
 from debatebench.output.report.choice import (
     SITE_FILE,
     Choice,
@@ -17,6 +18,7 @@ from debatebench.output.report.choice import (
     read_choice,
     wanted_runs,
 )
+from debatebench.output.report.console import WasmFiles, write_console
 from debatebench.output.report.data_files import data_path, data_script
 from debatebench.output.report.debates_data import debates_data
 from debatebench.output.report.filter_data import filter_data
@@ -37,7 +39,14 @@ if TYPE_CHECKING:
     import duckdb
 
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
-_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data)
+
+
+def _charts(_: Site) -> Iterator[tuple[str, Any]]:
+    """What all charts have alike."""
+    yield "charts", {"layout": FRAME, "axis": AXIS}
+
+
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data, _charts)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
@@ -50,6 +59,7 @@ def build_site(
     compare: Sequence[tuple[str, str]] = (),
     title: str | None = None,
     front: str | None = None,
+    wasm: WasmFiles | None = None,
     now: datetime | None = None,
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
@@ -57,23 +67,32 @@ def build_site(
     `run_tags`, `compare`, `title` and `front` choose what it is about, as in `Choice`; where they do not, `site.yml`
     among the files does. `now` (naive UTC) is the time that pages state, by default that of the newest record in them.
     Nothing in `out_dir` changes before every page is rendered, and files that do not belong to the site are kept. The
-    same warehouse and the same `now` give the same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a
-    file that cannot be used.
+    same warehouse and the same `now` give the same bytes. With `wasm` it has a SQL console, whose database has other
+    bytes each time. Raises `UsageError` for an unknown run, `ConfigError` for a file that cannot be used.
     """
     choice = Choice(run_tags, compare, title, front)
     with open_for_reading(database) as con:
         site = open_site(
-            con, files, combined(choice, read_choice(files[SITE_FILE]) if SITE_FILE in files else None), now
+            con,
+            files,
+            combined(choice, read_choice(files[SITE_FILE]) if SITE_FILE in files else None),
+            now,
+            has_console=wasm is not None,
         )
         try:
-            _publish(site, files, out_dir.resolve())
+            _publish(site, database, files, wasm, out_dir.resolve())
         except OSError as error:
             raise not_written(out_dir.resolve(), error) from error
     return out_dir / "index.html"
 
 
 def open_site(
-    con: duckdb.DuckDBPyConnection, files: Mapping[str, Path], choice: Choice, now: datetime | None = None
+    con: duckdb.DuckDBPyConnection,
+    files: Mapping[str, Path],
+    choice: Choice,
+    now: datetime | None = None,
+    *,
+    has_console: bool = False,
 ) -> Site:
     """What `build_site` renders, and raises."""
     pages = load_pages(files)
@@ -89,6 +108,7 @@ def open_site(
         front=front_run(con, choice, runs),
         comparisons=comparisons(con, choice, runs),
         title=choice.title or "debatebench",
+        has_console=has_console,
     )
 
 
@@ -100,13 +120,15 @@ def rendered_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str,
         yield name, file.read_bytes()
 
 
-def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
+def _publish(site: Site, database: Path, files: Mapping[str, Path], wasm: WasmFiles | None, out_dir: Path) -> None:
     """Render everything next to `out_dir`, then move it there."""
     with new_folder_beside(out_dir) as staging:
         for count, (path, content) in enumerate(rendered_files(site, files)):
             doing("Writing pages", count)
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
             (staging / path).write_bytes(content)
+        if wasm is not None:
+            write_console(site, database, files, wasm, staging)
         replace_files(staging, out_dir, described(site, files))
 
 

@@ -89,6 +89,7 @@ class Site:
     front: RunPages | None = None
     comparisons: Sequence[Compared] = ()
     title: str = "debatebench"
+    has_console: bool = False
 
 
 @dataclass(frozen=True, slots=True)

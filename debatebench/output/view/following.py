@@ -174,7 +174,7 @@ class Following:
     def _render(self) -> None:
         started = time.monotonic()
         files = self._workspace.files("reports", "**/*")
-        build_site(self._workspace.database, files, self.site, run_tags=self._run_tags, now=self._now())
+        build_site(self._workspace.database, files, self.site, run_tags=self._run_tags)
         self._version += 1
         self._is_site_old = False
         self._site_made_s = time.monotonic()
