@@ -42,7 +42,7 @@ def plot(
         typer.Option("--select", help="Only this plot, such as leaderboard. Repeatable. Default: all plots."),
     ] = None,
 ) -> None:
-    """Draw the leaderboard and the statistics of a run as pictures.
+    """Draw a run's leaderboard and statistics as pictures.
 
     SVG, PDF and PNG for papers and READMEs, each with its SQL beside it. Chromium or Chrome draws them.
     """

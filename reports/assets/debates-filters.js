@@ -51,6 +51,7 @@ debatebench.debates.makeFilters = (box, change) => {
     longest: "longest first",
   };
   const controls = {};
+  const order = new Intl.Collator("en", { numeric: true });
 
   const labelled = (name, label, control) => {
     controls[name] = control;
@@ -152,7 +153,7 @@ debatebench.debates.makeFilters = (box, change) => {
     if (chosen && !named.includes(chosen)) {
       named.push(chosen);
     }
-    return FIXED[name] ? named : named.sort(new Intl.Collator("en", { numeric: true }).compare);
+    return FIXED[name] ? named : named.sort(order.compare);
   };
 
   const fillSelect = (name, filters, counts, motions) => {

@@ -52,7 +52,7 @@ debatebench.debates.lists = (() => {
         ["debater", "topic", "category", "flags", "weaknesses", "panel", "status"].map((name) => [name, new Names()]),
       );
       this.run = new Uint16Array(count);
-      for (const name of ["pro", "con", "topic", "category", "flags", "weaknesses", "panel", "status"]) {
+      for (const name of ["pro", "con", "topic", "category", "flags", "weaknesses", "panel", "status", "agreement"]) {
         this[name] = new Int32Array(count);
       }
       for (const name of ["winner", "split", "rated"]) {
@@ -95,6 +95,7 @@ debatebench.debates.lists = (() => {
         const votes = list.votes[number];
         const kinds = new Set(votes.replaceAll("n", ""));
         this.split[at] = kinds.size > 1 ? 1 : 0;
+        this.agreement[at] = votes.length > 1 ? this.split[at] : -1;
         this.cost[at] = list.cost[number] ?? NaN;
         this.tokens[at] = list.tokens[number] ?? NaN;
         this.created[at] = list.created[number] ?? NaN;
@@ -260,28 +261,59 @@ debatebench.debates.lists = (() => {
   const WITHIN = { side: "debater", vote: "panel" };
   const NAMES = [...Object.keys(TESTS), ...Object.keys(WITHIN), "q", "sort"];
 
-  // For each facet, the values that a debate has: each is counted among the debates that pass all other filters.
+  // For each facet, the column of its codes, and the values that a code stands for. Code -1 is no value.
   const FACETS = {
-    run: (all, at) => [all.runs[all.run[at]].tag],
-    debater: (all, at) => debatersOf(all, at),
-    opponent: (all, at, filters) => {
-      const code = all.names.debater.places.get(filters.get("debater"));
-      return all.pro[at] === all.con[at] ? debatersOf(all, at) : debatersOf(all, at).filter((each) => each !== code);
-    },
-    topic: (all, at) => [all.topic[at]],
-    category: (all, at) => [all.category[at]],
-    winner: (all, at) => [WINNER_NAMES[all.winner[at]]],
-    split: (all, at) => [all.votes[at].length > 1 ? String(all.split[at]) : null],
-    panel: (all, at) => [all.panel[at]],
-    weakness: (all, at) => [all.weaknesses[at]],
-    flagged: (all, at) => [all.flags[at]],
-    status: (all, at) => [all.status[at]],
-    rated: (all, at) => [String(all.rated[at])],
+    run: (all) => [all.run, all.runs.map((run) => [run.tag])],
+    topic: (all) => [all.topic, all.names.topic.values.map(([id]) => [id])],
+    category: (all) => [all.category, all.names.category.values.map((name) => [name]), ""],
+    winner: (all) => [all.winner, WINNER_NAMES.map((name) => [name])],
+    split: (all) => [all.agreement, [["0"], ["1"]]],
+    panel: (all) => [all.panel, all.names.panel.values],
+    weakness: (all) => [
+      all.weaknesses,
+      all.names.weaknesses.values.map((each) => ["any", ...new Set(each.map(([, type]) => type))]),
+    ],
+    flagged: (all) => [all.flags, all.names.flags.values.map((reasons) => ["any", ...reasons])],
+    status: (all) => [all.status, all.names.status.values.map((name) => [name])],
+    rated: (all) => [all.rated, [["0"], ["1"]]],
   };
 
-  const debatersOf = (all, at) => {
-    const codes = all.pro[at] < 0 && all.con[at] < 0 ? (all.teams.get(at) ?? []) : [all.pro[at], all.con[at]];
-    return Array.from(new Set(codes.filter((code) => code >= 0)));
+  // A facet with one code for each debate. Each value is counted among the debates that pass all other filters.
+  const coded = (all, name) => {
+    const [codes, values, missing] = FACETS[name](all);
+    const counts = new Int32Array(values.length + 1);
+    const result = () => {
+      const found = new Map();
+      const add = (value, count) => count && found.set(value, (found.get(value) ?? 0) + count);
+      values.forEach((own, code) => own.forEach((value) => add(value, counts[code + 1])));
+      if (missing !== undefined) {
+        add(missing, counts[0]);
+      }
+      return found;
+    };
+    return { name, result, count: (at) => (counts[codes[at] + 1] += 1) };
+  };
+
+  // The debaters of debates, or those against whom the debater `other` spoke.
+  const debaters = (all, name, other) => {
+    const counts = new Int32Array(all.names.debater.values.length + 1);
+    const add = (code) => (counts[code + 1] += 1);
+    const count = (at) => {
+      const [pro, con] = [all.pro[at], all.con[at]];
+      const isSame = pro === con;
+      if (pro >= 0 && (pro !== other || isSame)) {
+        add(pro);
+      }
+      if (con >= 0 && con !== other && !isSame) {
+        add(con);
+      }
+      if (pro < 0 && con < 0) {
+        new Set(all.teams.get(at)).forEach((code) => code !== other && add(code));
+      }
+    };
+    const result = () =>
+      new Map(all.names.debater.values.map((value, code) => [value, counts[code + 1]]).filter(([, found]) => found > 0));
+    return { name, result, count };
   };
 
   // The debates that pass all filters, in the order of the list, and the counts of every facet's values.
@@ -290,7 +322,11 @@ debatebench.debates.lists = (() => {
     const tests = Object.entries(TESTS)
       .filter(([name]) => filters.has(name))
       .map(([name, make]) => ({ name, passes: make(all, filters.get(name), filters) }));
-    const facets = Object.entries(FACETS).map(([name, valuesOf]) => ({ name, valuesOf, counts: new Map() }));
+    const facets = [
+      ...Object.keys(FACETS).map((name) => coded(all, name)),
+      debaters(all, "debater", -2),
+      debaters(all, "opponent", all.names.debater.places.get(filters.get("debater")) ?? -2),
+    ];
     const found = [];
     for (let at = 0; at < all.count; at += 1) {
       if (hits && !hits[at]) {
@@ -307,49 +343,16 @@ debatebench.debates.lists = (() => {
           }
         }
       }
-      if (failures > 1) {
-        continue;
-      }
       if (failures === 0) {
         found.push(at);
-      }
-      for (const { name, valuesOf, counts } of facets) {
-        if (failures === 0 || failed === name) {
-          for (const value of valuesOf(all, at, filters)) {
-            counts.set(value, (counts.get(value) ?? 0) + 1);
-          }
+        for (const facet of facets) {
+          facet.count(at);
         }
+      } else if (failures === 1) {
+        facets.find((facet) => facet.name === failed)?.count(at);
       }
     }
-    return { found, counts: Object.fromEntries(facets.map(({ name, counts }) => [name, spread(all, name, counts)])) };
-  };
-
-  // Counts of codes → counts of the values that people choose.
-  const spread = (all, name, counts) => {
-    const result = new Map();
-    const add = (value, count) => result.set(value, (result.get(value) ?? 0) + count);
-    for (const [code, count] of counts) {
-      if (name === "debater" || name === "opponent") {
-        add(all.names.debater.values[code], count);
-      } else if (name === "topic") {
-        add(all.names.topic.values[code]?.[0], count);
-      } else if (name === "category") {
-        add(code < 0 ? "" : all.names.category.values[code], count);
-      } else if (name === "status") {
-        add(all.names.status.values[code], count);
-      } else if (name === "panel") {
-        all.names.panel.values[code]?.forEach((judge) => add(judge, count));
-      } else if (name === "weakness" && code >= 0) {
-        add("any", count);
-        new Set(all.names.weaknesses.values[code].map(([, type]) => type)).forEach((type) => add(type, count));
-      } else if (name === "flagged" && code >= 0) {
-        add("any", count);
-        all.names.flags.values[code].forEach((reason) => add(reason, count));
-      } else if (!["weakness", "flagged"].includes(name) && code !== null) {
-        add(code, count);
-      }
-    }
-    return result;
+    return { found, counts: Object.fromEntries(facets.map(({ name, result }) => [name, result()])) };
   };
 
   const ORDERS = {
@@ -391,10 +394,7 @@ debatebench.debates.lists = (() => {
   const textsOf = async (all, at) => {
     const list = all.list(at);
     const number = all.number(at);
-    let part = 0;
-    while (part + 1 < list.starts.length && list.starts[part + 1] <= number) {
-      part += 1;
-    }
+    const part = list.starts.findLastIndex((start) => start <= number);
     const parts = await debatebench.load(`${all.runs[all.run[at]].folder}/texts-${part}`);
     const texts = parts[number - list.starts[part]];
     const found = Object.fromEntries(Object.keys(all.fields).map((name) => [name, rows(all, texts, name)]));
@@ -405,5 +405,14 @@ debatebench.debates.lists = (() => {
     return found;
   };
 
-  return { loadAll, filtered, sorted, textsOf, NAMES, ORDERS, FLAGS };
+  // The requests of a debate and their raw replies, if the site has them.
+  const callsOf = async (all, at) => {
+    const starts = all.list(at).callStarts;
+    const number = all.number(at);
+    const part = starts.findLastIndex((start) => start <= number);
+    const parts = await debatebench.load(`${all.runs[all.run[at]].folder}/calls-${part}`);
+    return rows(all, { calls: parts[number - starts[part]] }, "calls");
+  };
+
+  return { callsOf, loadAll, filtered, sorted, textsOf, NAMES, ORDERS, FLAGS };
 })();

@@ -84,6 +84,19 @@ def test_a_plot_has_all_its_colours_and_says_what_it_is(database: Path):
         assert "it says nothing about real models" in title
 
 
+def test_a_picture_of_several_series_has_a_legend(database: Path):
+    found = {plot.name: plot.spec for plot in plots(database, "tiny") if plot.spec is not None}
+    with_legend = {name for name, spec in found.items() if spec["layout"]["showlegend"]}
+    assert with_legend == {
+        "cost_usage",
+        "judge_side_preference",
+        "model_winrate_by_side",
+        "token_usage",
+        "topic_winrate",
+        "turn_timings",
+    }
+
+
 def test_a_run_of_real_models_is_not_called_simulated(database: Path):
     (plot,) = plots(database, "evil", "leaderboard")
     assert plot.spec is not None

@@ -797,6 +797,12 @@ def test_dots_show_intervals_where_they_are_known() -> None:
     assert spec["data"][0]["error_x"]["arrayminus"] == [1.0, None]
 
 
+def test_dots_that_are_not_strong_are_hollow() -> None:
+    rows = [{"m": "a", "v": 5, "s": True}, {"m": "b", "v": 4, "s": False}, {"m": "c", "v": 3, "s": None}]
+    spec = chart(section_of("dots", label="m", value="v", strong="s"), rows)
+    assert spec["data"][0]["marker"]["symbol"] == ["circle", "circle-open", "circle-open"]
+
+
 @given(st.floats(0, 1), st.sampled_from(sorted(SCALES)))
 def test_ink_on_a_heat_map_can_be_read(shade: float, scale: str) -> None:
     background = shade_colour(shade, scale)

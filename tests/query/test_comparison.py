@@ -28,7 +28,6 @@ from debatebench.config.load import load_config, load_debaters, load_judges, loa
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, Pricing, Round, TopicConfig
-from debatebench.output.report.site import build_site
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.plan_records import run_records
 from debatebench.plan.schedule import make_plan
@@ -38,7 +37,7 @@ from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Record, Run
 from debatebench.shared.result_formats import render
-from debatebench.shared.workspace import Workspace, packaged
+from debatebench.shared.workspace import Workspace
 from debatebench.stats.bradley_terry import ELO_PER_LOG_STRENGTH, fit
 from debatebench.stats.counted_games import counted_games
 
@@ -294,7 +293,6 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "+runs",
             "+debates",
             *(f"+{part}_comparison" for part in ("debater", "judge", "panel", "debate")),
-            "+leaderboard",
             "+comparison_outcomes",
             "+comparability_verdicts",
             "+version_trend",
@@ -703,23 +701,6 @@ def test_an_unknown_run_is_one_clear_line(simulated: Path, command: tuple[str, .
     done = debatebench(simulated, *command)
     assert done.code == 2
     assert "Runs: base, drop, noise. Benchmark versions: v1." in done.error_line
-
-
-# --- the page ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_site_of_two_runs_or_more_has_a_page_that_compares_them(versions: Path, tmp_path: Path):
-    folder = packaged("reports")
-    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    wanted = {name: path for name, path in files.items() if name.startswith(("templates/", "vendor/", "pages/compar"))}
-    build_site(versions, wanted, tmp_path / "all", now=NOON)
-    page = (tmp_path / "all" / "comparison.html").read_text()
-    # The runs were made at the same time, so that the first by name counts as the newest.
-    texts = ("a against b", "version v2 against version v1", "not like for like", "Ratings from version to version")
-    for text in (*texts, "are also in an earlier run of benchmark version"):
-        assert text in page
-    build_site(versions, wanted, tmp_path / "one", run_tags=["a"], now=NOON)
-    assert not (tmp_path / "one" / "comparison.html").exists()
 
 
 # --- the gate ---------------------------------------------------------------------------------------------------------

@@ -419,7 +419,8 @@ def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> 
 def _dots(section: Section, rows: Sequence[Row]) -> Spec:
     """One dot per row, with an interval if `low` and `high` are given.
 
-    Rows whose `baseline` is true are named lines down the chart at their value.
+    Rows whose `baseline` is true are named lines down the chart at their value. With `strong`, the dots of other rows
+    are hollow.
     """
     points, compared = _split(section, rows)
     values = [row[section.role("value")] for row in points]
@@ -448,6 +449,9 @@ def _dots(section: Section, rows: Sequence[Row]) -> Spec:
             "width": 4,
         }
         trace["mode"] = "markers"
+    if "strong" in section.roles:
+        strong = section.role("strong")
+        trace["marker"]["symbol"] = ["circle" if row[strong] else "circle-open" for row in points]
     row_height = 44 if "detail" in section.roles else 34
     lines = _lines(section, compared, "value")
     names = name_axis([row[section.role("label")] for row in points], downwards=True, details=_details(section, points))

@@ -28,6 +28,7 @@ from debatebench.query.comparison import check_apart, find_subject
 from debatebench.query.relations import has_relation
 from debatebench.query.run_tags import default_order, is_pinned, pick_run_tag
 from debatebench.query.safe_query import run_query
+from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ MOST_SUGGESTED = 12
 """The most comparisons that have a page without being chosen."""
 
 _LONGEST_TITLE = 200
+_MOST_NAMED = 10
 # Of each pair of runs the older one first. A run that judges stored debates again is compared with the run that held
 # them, any other with the newest older one that is like for like with it, or else that has a rated debater in common.
 _PAIRS = """
@@ -194,7 +196,7 @@ def front_run(con: duckdb.DuckDBPyConnection, choice: Choice, runs: Sequence[Run
         with _in_file(choice, "front", "front"):
             pick_run_tag(con, choice.front)
             if choice.front not in by_tag:
-                raise UsageError(_not_in_site(choice.front))
+                raise _not_in_site(choice.front, by_tag)
         return by_tag[choice.front]
     meant = [by_tag[tag] for tag in default_order(con) if tag in by_tag]
     if meant and is_pinned(con, meant[0].tag):
@@ -203,8 +205,11 @@ def front_run(con: duckdb.DuckDBPyConnection, choice: Choice, runs: Sequence[Run
     return next(iter([*tournaments, *meant, *runs]), None)
 
 
-def _not_in_site(run_tag: str) -> str:
-    return f"Run '{run_tag}' is not in the site; name it with --run-tag too, or under `runs` of {SITE_FILE}."
+def _not_in_site(run_tag: str, tags: Collection[str]) -> UsageError:
+    return UsageError(
+        f"Run '{run_tag}' is not in the site, whose runs are {listed(list(tags), _MOST_NAMED) or 'none'}; --run-tag, "
+        f"or `runs` of {SITE_FILE}, names every run of a site."
+    )
 
 
 def comparisons(con: duckdb.DuckDBPyConnection, choice: Choice, runs: Sequence[RunPages]) -> list[Compared]:
@@ -217,7 +222,7 @@ def comparisons(con: duckdb.DuckDBPyConnection, choice: Choice, runs: Sequence[R
         return []
     if not choice.comparisons:
         return _suggested(con, [run.tag for run in runs])
-    tags = {run.tag for run in runs}
+    tags = [run.tag for run in runs]
     with _in_file(choice, "comparisons", "compare"):
         found = [_compared(con, *pair, tags) for pair in choice.comparisons]
         for pair in found:
@@ -229,11 +234,11 @@ def comparisons(con: duckdb.DuckDBPyConnection, choice: Choice, runs: Sequence[R
 def _compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str, tags: Collection[str]) -> Compared:
     sides = [find_subject(con, name) for name in (baseline, candidate)]
     if sides[0] == sides[1]:
-        raise UsageError(f"{baseline} is to be compared with itself; name two runs or two benchmark versions.")
+        raise UsageError(f"'{baseline}' is to be compared with itself; name two runs or two benchmark versions.")
     check_apart(*sides)
     for side in sides:
         if side.kind == "run" and side.name not in tags:
-            raise UsageError(_not_in_site(side.name))
+            raise _not_in_site(side.name, tags)
     return Compared(sides[0].kind, sides[0].name, sides[1].kind, sides[1].name)
 
 

@@ -4,6 +4,7 @@
     debates/RUN/list             everything that the page can filter and sort by, one column per property
     debates/RUN/texts-N          speeches, verdicts, notes and people's verdicts of some debates
     debates/RUN/words-N-M        which debates contain which words
+    debates/RUN/calls-N          requests and raw replies of some debates, if the site has them
 
 Rows are read as a stream and in about the order of the list, so that memory does not grow with the texts of a run.
 """
@@ -15,6 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from debatebench.output.report.calls_data import CALL_FIELDS, CALLS_QUERY, Calls
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
 from debatebench.query.duckdb_errors import sql_errors
@@ -68,18 +72,21 @@ from intermediate.int_debate_turns
 where run_tag = $run_tag
 """
 
+# The rest of a row is JSON already: there are many verdicts, and lists of scores take long to become Python's.
 _VERDICTS = """
 select
-    verdicts.debate_id, verdicts.panel_position, verdicts.judge_id, judges.method,
+    verdicts.debate_id, verdicts.panel_position, verdicts.judge_id,
     coalesce(judges.is_baseline, false)::int as is_baseline,
-    case when judges.is_baseline then verdicts.declared_winner when panel.is_valid then panel.winner end as winner,
-    verdicts.declared_winner, verdicts.invalid_reason, verdicts.presented_first,
-    list_transform(verdicts.scores, lambda score: score.dimension) as dimensions,
-    list_transform(verdicts.scores, lambda score: score.pro::double) as pro_scores,
-    list_transform(verdicts.scores, lambda score: score.con::double) as con_scores,
-    verdicts.total_tokens, verdicts.cost_usd::double as cost_usd, verdicts.count_asks, verdicts.replaces_judge_id,
-    coalesce(verdicts.is_repaired, false)::int as is_repaired,
-    coalesce(verdicts.is_injection_suspected, false)::int as is_injection_suspected
+    case when judges.is_baseline then verdicts.declared_winner when panel.is_valid then panel.winner end as shown,
+    json_array(
+        verdicts.judge_id, judges.method, coalesce(judges.is_baseline, false)::int, shown,
+        verdicts.declared_winner, verdicts.invalid_reason, verdicts.presented_first,
+        list_transform(verdicts.scores, lambda score: score.dimension),
+        list_transform(verdicts.scores, lambda score: score.pro::double),
+        list_transform(verdicts.scores, lambda score: score.con::double),
+        verdicts.total_tokens, verdicts.cost_usd::double, verdicts.count_asks, verdicts.replaces_judge_id,
+        coalesce(verdicts.is_repaired, false)::int, coalesce(verdicts.is_injection_suspected, false)::int
+    )::varchar as verdict
 from staging.stg_verdicts as verdicts
 left join staging.stg_judges as judges
     on verdicts.run_tag = judges.run_tag and verdicts.judge_id = judges.judge_id
@@ -192,6 +199,7 @@ _FIELDS = {
     "people": ("person", "winner", "text", "confidence", "isCoherent", "dimensions", "pro", "con"),
     "gold": ("unit", "winner", "positions", "votes"),
     "seats": ("position", "side", "debater"),
+    "calls": CALL_FIELDS,
 }
 """The fields of the rows of a debate, by the part of it to which they belong."""
 
@@ -208,7 +216,7 @@ def debates_data(site: Site) -> Iterator[tuple[str, Any]]:
         known = {row[0]: row for row in _fetched(site.con, _RUNS, {"run_tags": tags})}
         yield "debates", {"fields": _FIELDS, "runs": [_about(known[run.tag]) for run in site.runs]}
         for run in site.runs:
-            yield from _of_run(site.con, run, set(tags))
+            yield from _of_run(site, run, set(tags))
 
 
 def _about(row: Row) -> dict[str, Any]:
@@ -225,8 +233,9 @@ def _about(row: Row) -> dict[str, Any]:
     }
 
 
-def _of_run(con: duckdb.DuckDBPyConnection, run: RunPages, tags: set[str]) -> Iterator[tuple[str, Any]]:
+def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, Any]]:
     """The parts of a run, and then its list, which says where they are."""
+    con = site.con
     folder, named = f"debates/{run_slug(run.tag)}", {"run_tag": run.tag}
     found = _List()
     with closing(con.cursor()) as cursor:
@@ -235,14 +244,22 @@ def _of_run(con: duckdb.DuckDBPyConnection, run: RunPages, tags: set[str]) -> It
             for row in rows:
                 found.add(row, tags)
     streams = _streams(con, run.tag)
+    calls = None
+    if site.journals is not None:
+        streams["calls"] = _Stream(con, CALLS_QUERY, run.tag, lambda row: (str(row[2]), str(row[1]), row[3]))
+        calls = Calls(f"{folder}/calls", site.journals / f"{run.tag}.jsonl")
     try:
         texts, words = _Texts(f"{folder}/texts"), _Words(f"{folder}/words")
         for number, debate_id in enumerate(found.ids):
             own = {name: stream.take(debate_id) for name, stream in streams.items()}
             yield from texts.add(_debate(own, found, number))
             yield from words.add(_texts(own, keeps_speeches=not found.has_source(number)))
+            if calls is not None:
+                yield from calls.add(own["calls"], MOST_IN_PART, _LARGEST_PART)
         yield from texts.end()
         yield from words.end()
+        if calls is not None:
+            yield from calls.end()
     finally:
         for stream in streams.values():
             stream.close()
@@ -251,6 +268,7 @@ def _of_run(con: duckdb.DuckDBPyConnection, run: RunPages, tags: set[str]) -> It
         {
             **found.columns(),
             "starts": texts.starts,
+            "callStarts": None if calls is None else calls.starts,
             "words": words.indexes,
             "settings": _fetched(con, _SETTINGS, named),
             "debaterFacts": _fetched(con, _DEBATERS, named),
@@ -340,9 +358,9 @@ class _List:
 
     def add_details(self, number: int, own: Mapping[str, list[Row]]) -> None:
         """Add what follows from the rows of a debate: its panel, votes, weaknesses, teams and people."""
-        voters = [row for row in own["verdicts"] if not row[4]]
+        voters = [row for row in own["verdicts"] if not row[3]]
         self._panels.add(tuple(row[2] for row in voters))
-        self._votes.append("".join(_WINNERS.get(row[5], "n") for row in voters))
+        self._votes.append("".join(_WINNERS.get(row[4], "n") for row in voters))
         self._weaknesses.add(tuple(row[1:] for row in own["weaknesses"]) or None)
         if own["people"]:
             self._people[number] = len(own["people"])
@@ -432,7 +450,7 @@ def _debate(own: Mapping[str, list[Row]], found: _List, number: int) -> dict[str
     found.add_details(number, own)
     parts = {
         "turns": [] if found.has_source(number) else [row[1:] for row in own["turns"]],
-        "verdicts": [row[2:] for row in own["verdicts"]],
+        "verdicts": [msgspec.Raw(row[5].encode()) for row in own["verdicts"]],
         "notes": [(judge, title, text) for _, judge, _, title, text in own["notes"]],
         "people": [row[1:] for row in own["people"]],
         "gold": [row[1:] for row in own["gold"]],

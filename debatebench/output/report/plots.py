@@ -11,7 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.setting import Setting, read_file
-from debatebench.output.report.chart_parts import Row, Spec, plotly_text, short_text
+from debatebench.output.report.chart_parts import Row, Spec, legend_of, plotly_text, short_text
 from debatebench.output.report.charts import chart
 from debatebench.output.report.html import read_template
 from debatebench.output.report.page import CHARTS, Section, read_section
@@ -167,7 +167,7 @@ def write_plots(folder: Path, plots: Sequence[Plot], formats: Sequence[PictureFo
 def _has_values(section: Section, rows: Sequence[Row]) -> bool:
     """Whether there is anything to draw."""
     columns = [column for role in _VALUES for column in section.roles.get(role, ())]
-    return any(row[column] is not None for row in rows for column in columns)
+    return any(row[column] is not None for row in rows for column in columns or row)
 
 
 def _sql_file(name: str, section: Section, run_tag: str) -> str:
@@ -187,6 +187,7 @@ def _titled(spec: Spec, title: str, lines: Sequence[str]) -> Spec:
     xaxis = {**layout["xaxis"], "side": "bottom"}
     below = "".join(f'<br><span style="font-size:{_LINE_SIZE}px">{line}</span>' for line in lines)
     layout |= {
+        **_legend(spec),
         "width": WIDTH,
         "height": layout["height"] - spec["layout"]["margin"]["t"] + room,
         "margin": margin,
@@ -209,13 +210,16 @@ def _titled(spec: Spec, title: str, lines: Sequence[str]) -> Spec:
     return {"data": [{**trace, "uid": f"{number:06}"} for number, trace in enumerate(spec["data"])], "layout": layout}
 
 
+def _legend(spec: Spec) -> Spec:
+    """The legend above a chart of several series, which a page shows outside of its charts."""
+    is_needed = bool(legend_of([spec]))
+    place = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
+    return {"showlegend": is_needed, "legend": place}
+
+
 def _legend_lines(spec: Spec) -> int:
-    """How many lines a legend above the chart needs."""
-    legend = spec["layout"].get("legend", {})
-    if not spec["layout"].get("showlegend") or legend.get("orientation") == "v":
-        return 0
-    names = [str(trace.get("name", "")) for trace in spec["data"]]
-    return -(-sum(len(name) + 6 for name in names) // _LEGEND_CHARACTERS)
+    """How many lines the legend needs."""
+    return -(-sum(len(entry.name) + 6 for entry in legend_of([spec])) // _LEGEND_CHARACTERS)
 
 
 def _resolved(value: Any, theme: Mapping[str, str], section: Section) -> Any:
