@@ -54,6 +54,14 @@ def report(
     out_dir: Annotated[
         Path | None, typer.Option("--out-dir", help="Folder for the site. Default: reports/site.")
     ] = None,
+    with_calls: Annotated[
+        bool,
+        typer.Option(
+            "--with-calls",
+            help="Put the facts of each request and its raw reply, from journals and imports, into the page of debates "
+            "(no keys or headers). The site grows by about a third of the size of the journals.",
+        ),
+    ] = False,
     fragment: Annotated[
         Fragment | None,
         typer.Option(
@@ -124,6 +132,7 @@ def report(
         compare=pairs,
         title=title,
         front=front,
+        journals=workspace.journal if with_calls else None,
         wasm=wasm,
         now=chosen_time(os.environ),
     )

@@ -1,5 +1,6 @@
 """The static site: pages rendered from queries on a read-only warehouse.
 
+calls_data.py   the calls of debates as data for the page of debates
 chart_parts.py  common parts of charts: frame, axes, colours, values and names
 charts.py       rows → chart specifications for plotly, as plain data
 check.py        whether a site still is what the warehouse gives
