@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
 
+_MOST_DIFFERENCES = 50
+
+
 class Fragment(StrEnum):
     """A part of the site for other documents."""
 
@@ -51,6 +54,14 @@ def report(
     out_dir: Annotated[
         Path | None, typer.Option("--out-dir", help="Folder for the site. Default: reports/site.")
     ] = None,
+    with_calls: Annotated[
+        bool,
+        typer.Option(
+            "--with-calls",
+            help="Put the facts of each request and its raw reply, from journals and imports, into the page of debates "
+            "(no keys or headers). The site grows by about a third of the size of the journals.",
+        ),
+    ] = False,
     fragment: Annotated[
         Fragment | None,
         typer.Option(
@@ -75,11 +86,24 @@ def report(
             "the current folder.",
         ),
     ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            "--check",
+            metavar="DIR",
+            help="Write nothing, but compare the site in this folder with the warehouse, and fail if they differ.",
+        ),
+    ] = None,
 ) -> None:
     """Render the warehouse as a static HTML site.
 
     What the site is about can also stand in reports/site.yml: title, runs, front, compare. Options win over the file.
     """
+    if check is not None:
+        others = {"--run-tag": run_tag, "--compare": compare, "--front": front, "--title": title}
+        given = {**others, "--out-dir": out_dir, "--fragment": fragment, "--sql-console": sql_console}
+        _check(built_workspace(context), check, [name for name, value in given.items() if value])
+        return
     if duckdb_wasm is not None and not sql_console:
         raise UsageError("--duckdb-wasm needs --sql-console.")
     if fragment is not None and sql_console:
@@ -108,10 +132,31 @@ def report(
         compare=pairs,
         title=title,
         front=front,
+        journals=workspace.journal if with_calls else None,
         wasm=wasm,
         now=chosen_time(os.environ),
     )
     say(str(index))
+
+
+def _check(workspace: Workspace, folder: Path, others: list[str]) -> None:
+    """Compare a site with the warehouse; raises `DebatebenchError` with what differs."""
+    from debatebench.output.report.check import check_site
+    from debatebench.output.report.page_time import chosen_time
+    from debatebench.shared.amounts import counted
+    from debatebench.shared.errors import DebatebenchError
+
+    if others:
+        raise UsageError(f"--check reads from the site what it is about; leave out {others[0]}.")
+    found = check_site(workspace.database, workspace.files("reports", "**/*"), folder, now=chosen_time(os.environ))
+    count = len(found.differences)
+    if count:
+        rest = [f"and {count - _MOST_DIFFERENCES:,} more"] if count > _MOST_DIFFERENCES else []
+        raise DebatebenchError(
+            f"{folder} is not what the warehouse gives: {counted(count, 'difference')}.",
+            [*found.reasons, *found.differences[:_MOST_DIFFERENCES], *rest],
+        )
+    say(f"{folder} is what the warehouse gives: {counted(found.count_files, 'file')}.")
 
 
 def _write_fragments(workspace: Workspace, run_tag: list[str] | None, out_dir: Path | None) -> None:

@@ -394,10 +394,7 @@ debatebench.debates.lists = (() => {
   const textsOf = async (all, at) => {
     const list = all.list(at);
     const number = all.number(at);
-    let part = 0;
-    while (part + 1 < list.starts.length && list.starts[part + 1] <= number) {
-      part += 1;
-    }
+    const part = list.starts.findLastIndex((start) => start <= number);
     const parts = await debatebench.load(`${all.runs[all.run[at]].folder}/texts-${part}`);
     const texts = parts[number - list.starts[part]];
     const found = Object.fromEntries(Object.keys(all.fields).map((name) => [name, rows(all, texts, name)]));
@@ -408,5 +405,14 @@ debatebench.debates.lists = (() => {
     return found;
   };
 
-  return { loadAll, filtered, sorted, textsOf, NAMES, ORDERS, FLAGS };
+  // The requests of a debate and their raw replies, if the site has them.
+  const callsOf = async (all, at) => {
+    const starts = all.list(at).callStarts;
+    const number = all.number(at);
+    const part = starts.findLastIndex((start) => start <= number);
+    const parts = await debatebench.load(`${all.runs[all.run[at]].folder}/calls-${part}`);
+    return rows(all, { calls: parts[number - starts[part]] }, "calls");
+  };
+
+  return { callsOf, loadAll, filtered, sorted, textsOf, NAMES, ORDERS, FLAGS };
 })();

@@ -84,7 +84,7 @@ debatebench.debates.view = (() => {
       ),
       said(turn.text ?? "", context.terms),
       turn.isCut ? element("p", { class: "note" }, "This turn hit its token limit.") : null,
-      context.calls?.(turn),
+      context.calls?.((call) => call.step === `turn:${turn.turn}`, true),
     );
   };
 
@@ -153,7 +153,7 @@ debatebench.debates.view = (() => {
       ),
       element("p", { class: "note", dir: "auto" }, verdictRemarks(verdict).join(" · ")),
       fold,
-      context.calls?.(verdict),
+      context.calls?.((call) => call.judge === verdict.judge, false),
     );
   };
 
@@ -355,5 +355,50 @@ debatebench.debates.view = (() => {
     );
   };
 
-  return { debate };
+  // The requests that led to a speech or verdict, with their raw replies. They are loaded when the fold is opened.
+  const callsFold = (load) => {
+    const fold = element("details", { class: "calls" }, element("summary", {}, "Requests and raw replies"));
+    const show = async () => {
+      const calls = await load();
+      fold.append(
+        ...calls.map((call) =>
+          element(
+            "div",
+            { class: "call" },
+            element(
+              "p",
+              { class: "note", dir: "auto" },
+              [
+                call.step,
+                `attempt ${call.attempt}`,
+                call.status,
+                call.httpStatus && `HTTP ${call.httpStatus}`,
+                [call.provider, call.model].filter(Boolean).join(" · "),
+                call.sent && `sent ${call.sent}`,
+                call.duration === null ? null : `${(call.duration / 1000).toFixed(1)} s`,
+                call.promptTokens === null ? null : counted(call.promptTokens, "prompt token"),
+                call.completionTokens === null ? null : counted(call.completionTokens, "completion token"),
+                call.cost === null ? null : dollars(call.cost),
+                call.finish && `finish reason ${call.finish}`,
+                call.error,
+                call.request && `SHA-256 of the request ${call.request}`,
+              ]
+                .filter(Boolean)
+                .join(" · "),
+            ),
+            call.reply ? said(call.reply, []) : null,
+          ),
+        ),
+        calls.length ? "" : element("p", { class: "note" }, "No request is recorded."),
+      );
+    };
+    fold.addEventListener(
+      "toggle",
+      () => show().catch((error) => fold.append(element("p", { role: "alert" }, error.message))),
+      { once: true },
+    );
+    return fold;
+  };
+
+  return { debate, callsFold };
 })();

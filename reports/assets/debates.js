@@ -185,9 +185,16 @@
 
   const shownDebate = async (at, state, more, startsWithVerdicts = false) => {
     const texts = await lists.textsOf(all, at);
+    // Speeches of a debate that is judged again were asked for in its source.
+    const source = all.source(at);
+    const calls = (isWanted, isSpeech) => {
+      const held = isSpeech && source >= 0 ? source : at;
+      return view.callsFold(async () => (await lists.callsOf(all, held)).filter(isWanted));
+    };
     return view.debate(all, at, texts, {
       level: 2,
       startsWithVerdicts,
+      calls: all.list(at).callStarts ? calls : undefined,
       terms: termsOf(state.filters.get("q") ?? ""),
       linkOf: (target) => linkOf(at, { ...more, ...target }),
       open: (other) => linkOf(other),

@@ -104,7 +104,10 @@
 
   const onlyCategory = (state) => {
     const kept = listKinds.includes("category") ? data.categories.filter((name) => !state.out.category.has(name)) : [];
-    return kept.length === 1 && data.categories.length > 1 && kept[0] !== "uncategorized" ? kept[0] : null;
+    if (kept.length !== 1 || data.categories.length === 1) {
+      return null;
+    }
+    return kept[0] === "uncategorized" ? "" : kept[0];
   };
 
   // The page of debates knows one category, and no judge or debater that is left out.

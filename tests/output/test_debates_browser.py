@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from urllib.parse import quote
 
 import pytest
 from built_warehouse import stored
-from imported import PANELBENCH, imported_run
+from command_line import debatebench_here
+from imported import ORIGINAL, PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 from site_browser import site_address, watched
@@ -462,6 +464,36 @@ def test_a_site_of_runs_without_debates_says_so(browser: Browser, tmp_path: Path
     made = make_warehouse(tmp_path / "w.duckdb", ("none", iter([Run(run_tag="none", source="import", format="x")])))
     with opened(browser, build_site(made, only_debates(), tmp_path / "site", now=NOW).parent) as page:
         assert page.locator("#empty").inner_text() == "No debates yet."
+
+
+def test_raw_replies_are_there_on_demand_without_headers(browser: Browser, tmp_path: Path) -> None:
+    debatebench_here(tmp_path, "run", "--run-tag", "demo", "--sample-topics", "1")
+    debatebench_here(tmp_path, "import", "debatebench", str(ORIGINAL), "--run-tag", "held")
+    debatebench_here(tmp_path, "report")
+    site = tmp_path / "reports" / "site"
+    assert not list(site.rglob("calls-*.js"))
+    debatebench_here(tmp_path, "report", "--with-calls")
+    listed = site_data(site, "debates/demo/list")
+    calls = [call for debate in site_data(site, "debates/demo/calls-0") for call in debate]
+    journal = [
+        json.loads(line.split(" ", 2)[2])
+        for line in (tmp_path / "warehouse" / "journal" / "demo.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    bodies = [event["body"] for event in journal if event["type"] == "response"]
+    assert sorted(call[-1] for call in calls if call[-1]) == sorted(bodies)
+    assert all("content-type" not in str(value) for call in calls for value in call[:-1])
+    with opened(browser, site, f"#run=demo&debate={listed['ids'][0]}") as page:
+        page.locator(".speech .calls summary").first.click()
+        page.locator(".speech .call").first.wait_for()
+        text = page.locator(".speech .call").first.inner_text()
+        assert "turn:0 · attempt 1 · answered" in text
+        assert '"object": "chat.completion"' in text
+        page.locator(".verdict .calls summary").first.click()
+        page.locator(".verdict .call").first.wait_for()
+        held = site_data(site, "debates/held/list")["ids"][0]
+        go(page, f"run=held&debate={held}")
+        page.locator(".verdict .calls summary").first.click()
+        page.locator(".verdict .call").first.wait_for()
 
 
 # --- hostile text -----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -681,8 +682,8 @@ def violations(page: Page) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages with filters, of the runs `mixed`, `evil` and `t`, which has no decided debate."""
-    pages = {f"pages/{name}.yml" for name in ("results", "debaters", "judges")}
+    """The pages with filters and that of debates, of the runs `mixed`, `evil` and `t`, which has no decided debate."""
+    pages = {f"pages/{name}.yml" for name in ("results", "debaters", "judges", "debates")}
     files = {name: path for name, path in report_files().items() if not name.startswith("pages/") or name in pages}
     out_dir = tmp_path_factory.mktemp("out") / "site"
     return build_site(database, files, out_dir, run_tags=["mixed", "evil", "t"], now=NOON).parent
@@ -773,24 +774,55 @@ def test_names_in_the_form_and_in_the_address_go_and_come_back_whatever_they_con
 def test_a_link_to_a_section_keeps_the_filter(browser: Browser, site: Path) -> None:
     with opened(browser, site, "runs/mixed/judges.html#judge=judge-a&judge=judge-b") as page:
         page.click(".contents a[href='#alignment']")
-        page.wait_for_function("location.hash.includes('at=alignment')")
+        page.wait_for_url(re.compile("at=alignment"))
         assert {row[0] for row in table(page, "alignment")} == {"judge-a", "judge-b"}
         address = page.url.partition("#")[2]
         assert address == "judge=judge-a&judge=judge-b&at=alignment"
         page.evaluate("location.hash = 'side=pro&debater=nobody&without_debater=alpha'")
-        page.wait_for_function("document.querySelector('.filter-status').textContent.includes('nobody')")
+        page.locator(".filter-status").filter(has_text="nobody").wait_for()
         assert "Not in this run, and ignored: nobody" in page.inner_text(".filter-status")
 
 
-def test_cells_lead_to_the_debates_that_they_count(browser: Browser, site: Path) -> None:
-    with opened(browser, site, "runs/mixed/index.html#category=ethics&side=pro") as page:
-        links = page.eval_on_selector_all("#head-to-head .recomputed a", "all => all.map((each) => each.href)")
-        assert links
-        assert all(link.startswith(f"{site_address(site)}debates.html#run=mixed&debater=") for link in links)
-        assert all("&opponent=" in link and "&side=pro&rated=1&category=ethics" in link for link in links)
-        won = page.get_attribute("#leaderboard .recomputed td:nth-child(5) a", "href")
-        assert won is not None
-        assert "&result=win" in won
+def counted_links(page: Page, cells: str) -> list[tuple[str, int]]:
+    """Where cells lead, and the number of debates in their text: all of it, or in brackets."""
+    found = page.eval_on_selector_all(
+        f".recomputed {cells} a", "all => all.map((each) => [each.href, each.textContent])"
+    )
+    return [(href, int(text.rpartition("(")[2].rstrip(")"))) for href, text in found]
+
+
+@pytest.mark.parametrize("category", ["ethics", "uncategorized"])
+def test_cells_lead_to_the_debates_that_they_count(browser: Browser, site: Path, category: str) -> None:
+    with opened(browser, site, f"runs/mixed/index.html#category={category}&side=pro") as page:
+        links = [link for n in (4, 5, 6, 7) for link in counted_links(page, f"td:nth-of-type({n - 1})")[:1]]
+        links += counted_links(page, ".share")[:2]
+    with opened(browser, site, f"runs/mixed/judges.html#category={category}") as page:
+        rows = page.query_selector_all("#side-preference .recomputed tbody tr")
+        expected = {row.query_selector("th").inner_text(): int(row.inner_text().split()[-1]) for row in rows}  # type: ignore[union-attr]
+        votes = page.eval_on_selector_all("#side-preference .recomputed a", "all => all.map((each) => each.href)")
+    assert len(links) > 4
+    with opened(browser, site, "debates.html") as page:
+        for href, count in links:
+            assert found_by(page, href) == count, href
+        for judge, total in list(expected.items())[:2]:
+            own = [href for href in votes if f"panel={judge}&" in href]
+            assert sum(found_by(page, href) for href in own) == total, judge
+
+
+def found_by(page: Page, href: str) -> int:
+    """How many debates the page of debates finds under an address."""
+    page.goto("about:blank")
+    page.goto(href)
+    page.locator("#found").filter(has_text=re.compile(r"^\d")).wait_for()
+    return int(page.inner_text("#found").split(" of ")[0].replace(",", ""))
+
+
+def test_counts_by_some_judges_lead_nowhere_because_the_debates_are_listed_by_whole_panels(
+    browser: Browser, site: Path
+) -> None:
+    with opened(browser, site, "runs/mixed/index.html#without_judge=judge-a") as page:
+        assert page.query_selector("#leaderboard .recomputed td:nth-of-type(3) a") is not None
+        assert page.query_selector("#leaderboard .recomputed td:nth-of-type(4) a") is None
 
 
 def test_the_form_works_by_keyboard(browser: Browser, site: Path) -> None:

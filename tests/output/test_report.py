@@ -21,7 +21,7 @@ from imported import PANELBENCH, imported_run, kept_records
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
-from site_pages import Parsed, opened_debates, parse, report_files, site_data, words
+from site_pages import Parsed, chart_specs, opened_debates, parse, report_files, site_data, words
 
 from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
@@ -321,7 +321,7 @@ def test_hostile_text_is_text_in_every_page(site: Path) -> None:
 
 def test_hostile_names_are_text_in_charts(site: Path) -> None:
     html = (site / "runs" / "evil" / "index.html").read_text(encoding="utf-8")
-    specs = [json.loads(text) for text in re.findall(r'<script type="application/json">(.*?)</script>', html, re.S)]
+    specs = chart_specs(html)
     assert len(specs) >= 5
 
     def texts(value: Any) -> list[str]:
@@ -795,6 +795,12 @@ def test_dots_show_intervals_where_they_are_known() -> None:
     spec = chart(section_of("dots", label="m", value="v", low="lo", high="hi"), rows)
     assert spec["data"][0]["error_x"]["array"] == [2.0, None]
     assert spec["data"][0]["error_x"]["arrayminus"] == [1.0, None]
+
+
+def test_dots_that_are_not_strong_are_hollow() -> None:
+    rows = [{"m": "a", "v": 5, "s": True}, {"m": "b", "v": 4, "s": False}, {"m": "c", "v": 3, "s": None}]
+    spec = chart(section_of("dots", label="m", value="v", strong="s"), rows)
+    assert spec["data"][0]["marker"]["symbol"] == ["circle", "circle-open", "circle-open"]
 
 
 @given(st.floats(0, 1), st.sampled_from(sorted(SCALES)))

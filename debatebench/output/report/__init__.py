@@ -1,7 +1,9 @@
 """The static site: pages rendered from queries on a read-only warehouse.
 
+calls_data.py   the calls of debates as data for the page of debates
 chart_parts.py  common parts of charts: frame, axes, colours, values and names
 charts.py       rows → chart specifications for plotly, as plain data
+check.py        whether a site still is what the warehouse gives
 choice.py       what a site is about: its title, runs, front and comparisons
 colours.py      colour scales of heat maps, and a readable text colour for each colour
 console.py      the SQL console: the marts as a DuckDB file, and DuckDB-WASM from npm
@@ -15,6 +17,7 @@ links.py        links to the debates that a number counts
 manifest.py     what a site was made from, for its manifest
 name_places.py  where the names of points are written, so that they do not cover each other
 page.py         page definitions of `reports/pages` → typed pages of sections
+page_differences.py  how two versions of a file of a site differ
 page_time.py    the time that pages state
 pictures.py     chart specifications → SVG, PDF and PNG, drawn by an installed browser
 plots.py        sections of `reports/plots` → plots of a run for papers and READMEs

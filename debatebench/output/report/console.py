@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from debatebench.output.report.subjects import Site
 
 PAGE = "sql.html"
+_OWN_FILES = ("console.js", "console.css", "duckdb.LICENSE.txt")
 WASM_VERSION = "1.32.0"
 _ARROW_VERSION = "17.0.0"
 PACKAGES = f"@duckdb/duckdb-wasm@{WASM_VERSION} apache-arrow@{_ARROW_VERSION}"
@@ -129,13 +130,19 @@ def write_console(site: Site, database: Path, files: Mapping[str, Path], wasm: W
     (staging / PAGE).write_text(render(site.jinja, "sql.html", values), encoding="utf-8", newline="\n")
 
 
+def is_of_console(path: str) -> bool:
+    """Whether only a site with a console has a file at this path."""
+    names = ("duckdb.js", "arrow.js", *_OWN_FILES, *(f"{name}.LICENSE.txt" for name in _LICENCES))
+    return path == PAGE or path.startswith("data/console/") or path in {f"assets/{name}" for name in names}
+
+
 def _copy_scripts(files: Mapping[str, Path], wasm: WasmFiles, assets: Path) -> None:
     """The scripts of the page: our own, and those of npm with their licences."""
     # npm's file is a module of Node's kind; this page has no loader for one.
     head, foot = _AS_SCRIPT
     (assets / "duckdb.js").write_bytes(head + wasm.parts["client"] + foot)
     (assets / "arrow.js").write_bytes(wasm.parts["arrow"])
-    for name in ("console.js", "console.css", "duckdb.LICENSE.txt"):
+    for name in _OWN_FILES:
         shutil.copyfile(files[f"console/{name}"], assets / name)
     for name, source in wasm.licences.items():
         if source.is_file():

@@ -4,6 +4,7 @@
     debates/RUN/list             everything that the page can filter and sort by, one column per property
     debates/RUN/texts-N          speeches, verdicts, notes and people's verdicts of some debates
     debates/RUN/words-N-M        which debates contain which words
+    debates/RUN/calls-N          requests and raw replies of some debates, if the site has them
 
 Rows are read as a stream and in about the order of the list, so that memory does not grow with the texts of a run.
 """
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from debatebench.output.report.calls_data import CALL_FIELDS, CALLS_QUERY, Calls
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
 from debatebench.query.duckdb_errors import sql_errors
@@ -197,6 +199,7 @@ _FIELDS = {
     "people": ("person", "winner", "text", "confidence", "isCoherent", "dimensions", "pro", "con"),
     "gold": ("unit", "winner", "positions", "votes"),
     "seats": ("position", "side", "debater"),
+    "calls": CALL_FIELDS,
 }
 """The fields of the rows of a debate, by the part of it to which they belong."""
 
@@ -213,7 +216,7 @@ def debates_data(site: Site) -> Iterator[tuple[str, Any]]:
         known = {row[0]: row for row in _fetched(site.con, _RUNS, {"run_tags": tags})}
         yield "debates", {"fields": _FIELDS, "runs": [_about(known[run.tag]) for run in site.runs]}
         for run in site.runs:
-            yield from _of_run(site.con, run, set(tags))
+            yield from _of_run(site, run, set(tags))
 
 
 def _about(row: Row) -> dict[str, Any]:
@@ -230,8 +233,9 @@ def _about(row: Row) -> dict[str, Any]:
     }
 
 
-def _of_run(con: duckdb.DuckDBPyConnection, run: RunPages, tags: set[str]) -> Iterator[tuple[str, Any]]:
+def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, Any]]:
     """The parts of a run, and then its list, which says where they are."""
+    con = site.con
     folder, named = f"debates/{run_slug(run.tag)}", {"run_tag": run.tag}
     found = _List()
     with closing(con.cursor()) as cursor:
@@ -240,14 +244,22 @@ def _of_run(con: duckdb.DuckDBPyConnection, run: RunPages, tags: set[str]) -> It
             for row in rows:
                 found.add(row, tags)
     streams = _streams(con, run.tag)
+    calls = None
+    if site.journals is not None:
+        streams["calls"] = _Stream(con, CALLS_QUERY, run.tag, lambda row: (str(row[2]), str(row[1]), row[3]))
+        calls = Calls(f"{folder}/calls", site.journals / f"{run.tag}.jsonl")
     try:
         texts, words = _Texts(f"{folder}/texts"), _Words(f"{folder}/words")
         for number, debate_id in enumerate(found.ids):
             own = {name: stream.take(debate_id) for name, stream in streams.items()}
             yield from texts.add(_debate(own, found, number))
             yield from words.add(_texts(own, keeps_speeches=not found.has_source(number)))
+            if calls is not None:
+                yield from calls.add(own["calls"], MOST_IN_PART, _LARGEST_PART)
         yield from texts.end()
         yield from words.end()
+        if calls is not None:
+            yield from calls.end()
     finally:
         for stream in streams.values():
             stream.close()
@@ -256,6 +268,7 @@ def _of_run(con: duckdb.DuckDBPyConnection, run: RunPages, tags: set[str]) -> It
         {
             **found.columns(),
             "starts": texts.starts,
+            "callStarts": None if calls is None else calls.starts,
             "words": words.indexes,
             "settings": _fetched(con, _SETTINGS, named),
             "debaterFacts": _fetched(con, _DEBATERS, named),

@@ -73,6 +73,7 @@ def choice_of(site: Site) -> dict[str, Any]:
             for each in site.comparisons
         ],
         "title": site.title,
+        "sql_console": site.has_console,
         **({"sql_console": True} if site.has_console else {}),
     }
 

@@ -43,7 +43,7 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "heatmap": (("x", "y", "value"), ("shade", "count")),
     "line": (("x", "y", "series"), ()),
     "scatter": (("x", "y", "label"), ("detail", "series", "frontier", "baseline", "panel")),
-    "dots": (("label", "value"), ("detail", "low", "high", "baseline", "panel")),
+    "dots": (("label", "value"), ("detail", "low", "high", "baseline", "panel", "strong")),
     "slope": (("label", "before", "after"), ("before_low", "before_high", "after_low", "after_high", "strong")),
     "trend": (("x", "y", "series"), ("low", "high")),
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.output.report.chart_parts import AXIS, FRAME
 from debatebench.output.report.choice import (
     SITE_FILE,
     Choice,
@@ -38,7 +39,14 @@ if TYPE_CHECKING:
     import duckdb
 
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
-_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data)
+
+
+def _charts(_: Site) -> Iterator[tuple[str, Any]]:
+    """What all charts have alike."""
+    yield "charts", {"layout": FRAME, "axis": AXIS}
+
+
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data, _charts)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 
@@ -52,6 +60,7 @@ def build_site(
     title: str | None = None,
     front: str | None = None,
     wasm: WasmFiles | None = None,
+    journals: Path | None = None,
     now: datetime | None = None,
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
@@ -59,7 +68,8 @@ def build_site(
     `run_tags`, `compare`, `title` and `front` choose what it is about, as in `Choice`; where they do not, `site.yml`
     among the files does. `now` (naive UTC) is the time that pages state, by default that of the newest record in them.
     Nothing in `out_dir` changes before every page is rendered, and files that do not belong to the site are kept. The
-    same warehouse and the same `now` give the same bytes. With `wasm` it has a SQL console, whose database has other
+    same warehouse and the same `now` give the same bytes. With `journals`, the folder of journals, readers can see the
+    raw reply to each request. With `wasm` it has a SQL console, whose database has other
     bytes each time. Raises `UsageError` for an unknown run, `ConfigError` for a file that cannot be used.
     """
     choice = Choice(run_tags, compare, title, front)
@@ -69,6 +79,7 @@ def build_site(
             files,
             combined(choice, read_choice(files[SITE_FILE]) if SITE_FILE in files else None),
             now,
+            journals=journals,
             has_console=wasm is not None,
         )
         try:
@@ -84,6 +95,7 @@ def open_site(
     choice: Choice,
     now: datetime | None = None,
     *,
+    journals: Path | None = None,
     has_console: bool = False,
 ) -> Site:
     """What `build_site` renders, and raises."""
@@ -93,6 +105,7 @@ def open_site(
     runs = find_runs(con, wanted_runs(con, choice))
     return Site(
         con=con,
+        journals=journals,
         jinja=environment(files),
         pages=pages,
         runs=runs,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debatebench.output.report.page import ForEach, Page
@@ -78,7 +79,8 @@ class Site:
     """Everything that pages are made from.
 
     `runs` are newest first, and `front` is the one that the pages of the whole site are about. `title` is what the site
-    is called. `now` is the time that pages state, as naive UTC; None if there is none.
+    is called. With `journals`, the folder of journals, it has the raw replies to all requests. `now` is the time that
+    pages state, as naive UTC; None if there is none.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -89,6 +91,7 @@ class Site:
     front: RunPages | None = None
     comparisons: Sequence[Compared] = ()
     title: str = "debatebench"
+    journals: Path | None = None
     has_console: bool = False
 
 
