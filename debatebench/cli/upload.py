@@ -11,7 +11,7 @@ import typer
 
 from debatebench.cli.common import note, say, workspace_of
 from debatebench.cli.completion import run_tags
-from debatebench.shared.amounts import counted
+from debatebench.shared.amounts import counted, known_names
 
 if TYPE_CHECKING:
     from debatebench.output.publish.bucket import Target, Upload
@@ -80,8 +80,8 @@ def upload(
     from debatebench.output.publish.folders import published_files
 
     workspace = workspace_of(context)
-    files = published_files(source or workspace.reports / "site", cache_control)
-    files = [*_journals(workspace, with_journal or ()), *files]
+    journals = _journals(workspace, with_journal or ())
+    files = [*journals, *published_files(source or workspace.reports / "site", cache_control)]
     target = Target(
         bucket=bucket,
         prefix=f"{'/'.join(part for part in prefix.split('/') if part)}/" if prefix.strip("/") else "",
@@ -108,7 +108,8 @@ def _journals(workspace: Workspace, run_tags: list[str] | tuple[()]) -> list[Pub
     for tag in dict.fromkeys(run_tags):
         name = f"journal/{check_run_tag(tag)}.jsonl"
         if not (workspace.journal / f"{tag}.jsonl").is_file():
-            raise UsageError(f"There is no journal of a run '{tag}' in {workspace.journal}.")
+            known = sorted(path.stem for path in workspace.journal.glob("*.jsonl"))
+            raise UsageError(f"There is no journal of a run '{tag}'.{known_names(tag, known)}")
         found.append(replace(published_file(workspace.warehouse, name), is_kept=True))
     return found
 

@@ -22,30 +22,52 @@
     return value;
   };
 
+  // What all charts have alike; a chart's own layout goes before it.
+  let alike = null;
+  const framed = ({ data, layout }) => ({
+    data,
+    layout: {
+      ...alike.layout,
+      ...layout,
+      xaxis: { ...alike.axis, ...layout.xaxis },
+      yaxis: { ...alike.axis, ...layout.yaxis },
+    },
+  });
+
   let loading = null;
   const loaded = () => {
-    loading ??= new Promise((resolve, reject) => {
+    loading ??= Promise.all([loadScript(), debatebench.load("charts").then((found) => (alike = found))]);
+    return loading;
+  };
+  const loadScript = () =>
+    new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = library;
       script.addEventListener("load", resolve);
       script.addEventListener("error", reject);
       document.head.append(script);
     });
-    return loading;
-  };
 
   const charts = new Map();
   const plotOf = (figure) => figure.querySelector(".plot");
 
-  const specOf = (figure) => {
+  // The specification next to a chart; a long one is packed.
+  const read = async (figure) => {
+    const script = figure.querySelector("script");
+    const isPacked = script.type === "application/gzip";
+    const spec = isPacked ? await debatebench.unpacked(script.textContent) : JSON.parse(script.textContent);
+    charts.get(figure).spec ??= spec;
+  };
+  const ready = (figure) => {
     const chart = charts.get(figure);
-    chart.spec ??= JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    return chart.spec;
+    chart.reading ??= chart.spec ? Promise.resolve() : read(figure);
+    return chart.reading;
   };
 
   const draw = (figure, width) => {
-    charts.get(figure).isDrawn = true;
-    const { data, layout } = resolved(specOf(figure), getComputedStyle(document.documentElement));
+    const chart = charts.get(figure);
+    chart.isDrawn = true;
+    const { data, layout } = resolved(framed(chart.spec), getComputedStyle(document.documentElement));
     const plot = plotOf(figure);
     plot.style.height = `${layout.height}px`;
     if (width) {
@@ -56,14 +78,14 @@
 
   // The charts of a section as SVG texts, in the light theme whatever the page's is.
   const chartImages = async (section, width) => {
-    await loaded();
+    await Promise.all([loaded(), ...Array.from(section.querySelectorAll("figure.chart"), ready)]);
     const root = document.documentElement;
     const wasPrinting = root.classList.contains("printing");
     root.classList.add("printing");
     const style = getComputedStyle(root);
     const figures = Array.from(section.querySelectorAll("figure.chart"), (figure) => ({
       title: figure.querySelector("figcaption")?.textContent ?? "",
-      ...resolved(specOf(figure), style),
+      ...resolved(framed(charts.get(figure).spec), style),
     }));
     const marks = new Map(
       Array.from(section.querySelectorAll(".legend svg"), (mark) => [mark, getComputedStyle(mark).color]),
@@ -86,7 +108,7 @@
       for (const { isIntersecting, target } of entries) {
         if (isIntersecting) {
           watcher.unobserve(target);
-          loaded().then(() => draw(target));
+          Promise.all([loaded(), ready(target)]).then(() => draw(target));
         }
       }
     },
@@ -94,23 +116,23 @@
   );
 
   const watch = (figure) => {
-    charts.set(figure, { spec: null, isDrawn: false });
+    charts.set(figure, { spec: null, reading: null, isDrawn: false });
     watcher.observe(figure);
   };
 
   document.querySelectorAll("figure.chart").forEach(watch);
+  addEventListener("load", () => setTimeout(() => charts.forEach((_, figure) => ready(figure)), 1000));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-  // Paper is white, and narrower than a screen. A script cannot be awaited here: where no chart was near the view so far,
-  // tables are printed.
+  // Paper is white, and narrower than a screen. Nothing can be awaited here: what is not loaded yet is printed as a table.
   const unfolded = [];
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("printing");
-    if (window.Plotly) {
-      charts.forEach((_, figure) => draw(figure, sheetWidth));
-      return;
-    }
-    for (const figure of charts.keys()) {
+    for (const [figure, { spec }] of charts) {
+      if (window.Plotly && alike && spec) {
+        draw(figure, sheetWidth);
+        continue;
+      }
       const table = figure.closest("section").querySelector("details.numbers:not([open])");
       if (table) {
         table.open = true;
@@ -121,7 +143,7 @@
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("printing");
     unfolded.splice(0).forEach((table) => (table.open = false));
-    if (window.Plotly) {
+    if (window.Plotly && alike) {
       redraw();
     }
   });

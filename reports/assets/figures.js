@@ -104,6 +104,8 @@
   const known = new Set(document.getElementById("csv") ? ["table", "chart", "crosstab", "facts"] : []);
   for (const tools of document.querySelectorAll("section > .tools")) {
     const section = tools.parentElement;
+    const link = tools.querySelector(".self");
+    link.setAttribute("aria-label", `Link to ${section.querySelector("h2").textContent}`);
     if (section.querySelector(".empty")) {
       continue;
     }

@@ -28,7 +28,59 @@
     return { row, text, number: numberOf(cell, text), missing: text.startsWith("–") };
   };
 
-  const sort = (table, heading, index) => {
+  // A word with a hyphen, such as the name of a model, is not broken.
+  const words = (text) =>
+    text.split(/(\s+)/).map((word) => {
+      if (!word.slice(1, -1).includes("-") || word.length > 40) {
+        return word;
+      }
+      const unbroken = document.createElement("span");
+      unbroken.className = "nb";
+      unbroken.textContent = word;
+      return unbroken;
+    });
+
+  const cellOf = ([text, look, sortKey, href, mark], isHeading) => {
+    const cell = document.createElement(isHeading ? "th" : "td");
+    if (isHeading) {
+      cell.scope = "row";
+    }
+    if (look) {
+      cell.className = look;
+    }
+    if (sortKey) {
+      cell.dataset.sort = sortKey;
+    }
+    const inner = href ? document.createElement("a") : mark ? document.createElement("span") : cell;
+    if (href) {
+      inner.setAttribute("href", href);
+    } else if (mark) {
+      inner.className = `mark mark-${mark}`;
+    }
+    inner.append(...words(text));
+    if (inner !== cell) {
+      cell.append(inner);
+    }
+    return cell;
+  };
+
+  // The rows of a long table that are packed below it.
+  const complete = async (table) => {
+    const rest = table.parentElement.nextElementSibling?.matches(".rest") ? table.parentElement.nextElementSibling : null;
+    if (!rest) {
+      return;
+    }
+    rest.remove();
+    const hasHeadings = table.tBodies[0].rows[0].cells[0].tagName === "TH";
+    for (const cells of await debatebench.unpacked(rest.querySelector("script").textContent)) {
+      const row = document.createElement("tr");
+      row.append(...cells.map((cell, at) => cellOf(cell, hasHeadings && at === 0)));
+      table.tBodies[0].append(row);
+    }
+  };
+
+  const sort = async (table, heading, index) => {
+    await complete(table);
     const descending = heading.getAttribute("aria-sort")
       ? heading.getAttribute("aria-sort") === "ascending"
       : heading.classList.contains("number");
@@ -59,6 +111,19 @@
   };
 
   document.querySelectorAll("table").forEach(sortable);
+  for (const rest of document.querySelectorAll(".rest")) {
+    const scroll = rest.previousElementSibling;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "unfold";
+    button.textContent = "Show all";
+    button.setAttribute("aria-label", `Show all rows of ${scroll.querySelector("caption").textContent}`);
+    button.addEventListener("click", async () => {
+      await complete(scroll.querySelector("table"));
+      scroll.focus({ preventScroll: true });
+    });
+    rest.append(button);
+  }
   // For scripts that add a table.
   window.debatebench = Object.assign(window.debatebench ?? {}, { sortable });
 

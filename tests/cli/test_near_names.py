@@ -48,10 +48,11 @@ MISSPELT: dict[str, dict[tuple[str, ...], str]] = {
     "annotate": {("--run-tag", "demmo", "--annotator", "a", "--no-browser"): "demo"},
     "show-leaderboard": {("--run-tag", "demmo"): "demo"},
     "inspect-debate": {("0", "--run-tag", "demmo"): "demo"},
-    "report": {("--run-tag", "demmo"): "demo", ("--compare", "demmo", "second"): "demo"},
+    "report": {("--run-tag", "demmo"): "demo", ("--compare", "demmo", "second"): "demo", ("--front", "demmo"): "demo"},
     "view": {("--run-tag", "demmo", "--no-browser"): "demo"},
     "plot": {("--run-tag", "demmo"): "demo", ("--select", "leaderbord"): "leaderboard"},
     "summarize": {("--run-tag", "demmo"): "demo"},
+    "upload": {("--bucket", "b", "--with-journal", "demmo"): "demo"},
     "rate": {("--run-tag", "demmo"): "demo"},
     "export": {
         ("--format", "parquet", "--out-dir", "OUT", "--run-tag", "demmo"): "demo",

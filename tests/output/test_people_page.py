@@ -18,7 +18,7 @@ from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, annotated, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
-from site_pages import opened_debates, parse, report_files, section, text_of, words
+from site_pages import chart_specs, opened_debates, parse, report_files, section, text_of, words
 from weakened import annotations
 from weakened import source as annotated_source
 
@@ -138,8 +138,7 @@ def charts(page: Path, identifier: str) -> dict[str, Any]:
     """Title of a panel → specification of its chart."""
     html = section(page, identifier)
     titles = [text_of(each) for each in re.findall(r"<figcaption.*?</figcaption>", html, re.S)]
-    specs = re.findall(r'<script type="application/json">(.*?)</script>', html, re.S)
-    return dict(zip(titles, map(json.loads, specs), strict=True))
+    return dict(zip(titles, chart_specs(html), strict=True))
 
 
 def query_of(identifier: str) -> str:
@@ -370,8 +369,7 @@ def test_hostile_judges_and_motions_are_text(page: Path) -> None:
     assert not {tag for tag, _ in parsed.tags} & {"img", "b", "i"}
     assert not [attrs for _, attrs in parsed.tags if "javascript:" in str(attrs.get("href", ""))]
     assert "<img src=x onerror=" in words(page)
-    specs = [json.loads(spec) for spec in re.findall(r'<script type="application/json">(.*?)</script>', html, re.S)]
-    found = json.dumps(specs)
+    found = json.dumps(chart_specs(html))
     assert "&lt;" in found
     assert set(re.findall(r"<[^>]*>", found)) == {"<br>"}
 

@@ -21,7 +21,7 @@ from imported import PANELBENCH, imported_run, kept_records
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
-from site_pages import Parsed, opened_debates, parse, report_files, site_data, words
+from site_pages import Parsed, chart_specs, opened_debates, parse, report_files, site_data, words
 
 from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
@@ -321,7 +321,7 @@ def test_hostile_text_is_text_in_every_page(site: Path) -> None:
 
 def test_hostile_names_are_text_in_charts(site: Path) -> None:
     html = (site / "runs" / "evil" / "index.html").read_text(encoding="utf-8")
-    specs = [json.loads(text) for text in re.findall(r'<script type="application/json">(.*?)</script>', html, re.S)]
+    specs = chart_specs(html)
     assert len(specs) >= 5
 
     def texts(value: Any) -> list[str]:

@@ -27,6 +27,9 @@ PAGES = {
     "data/one.js": "2" * 1000,
 }
 
+FILES = sorted([*PAGES, "manifest.json"])
+"""What a site of these pages consists of."""
+
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Storage]:
@@ -53,7 +56,8 @@ def write_site(root: Path, pages: dict[str, str] = PAGES) -> Path:
     for name, text in pages.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    (folder / ".debatebench-site.json").write_text(json.dumps({"files": list(pages)}))
+    manifest = {"format": "debatebench-site/1", "files": dict.fromkeys(pages)}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
 
 
@@ -79,8 +83,8 @@ def test_a_site_is_copied_with_its_types_and_its_index_comes_last(storage: Stora
     (root / "reports" / "site" / "notes.txt").write_text("not of the site")
     done = uploaded(storage, root, "--prefix", "/debates/2026/")
     assert done.code == 0, done.err
-    assert done.out == "5 files sent (1.0 kB) to s3://site/debates/2026/.\n"
-    assert storage.keys("site") == sorted(f"debates/2026/{name}" for name in PAGES)
+    assert done.out == "6 files sent (1.2 kB) to s3://site/debates/2026/.\n"
+    assert storage.keys("site") == [f"debates/2026/{name}" for name in FILES]
     for name, text in PAGES.items():
         assert storage.body("site", f"debates/2026/{name}").decode() == text
     head = storage.client.head_object(Bucket="site", Key="debates/2026/index.html", ChecksumMode="ENABLED")
@@ -88,19 +92,19 @@ def test_a_site_is_copied_with_its_types_and_its_index_comes_last(storage: Stora
     assert head["CacheControl"] == "no-cache"
     assert storage.puts()[-1] == "/site/debates/2026/index.html"
     sent = [headers for headers in storage.headers if headers.get("HTTP_X_AMZ_CHECKSUM_SHA256")]
-    assert len(sent) == len(PAGES), "the storage can check each on arrival"
+    assert len(sent) == len(FILES), "the storage can check each on arrival"
 
 
 def test_what_is_there_is_not_sent_again(storage: Storage, root: Path):
     assert uploaded(storage, root).code == 0
     storage.requests.clear()
     done = uploaded(storage, root)
-    assert done.out == "0 files sent (0.0 kB) to s3://site/, 5 there already.\n"
+    assert done.out == "0 files sent (0.0 kB) to s3://site/, 6 there already.\n"
     assert storage.puts() == []
     (root / "reports" / "site" / "data" / "one.js").write_text("3" * 1000)
-    assert uploaded(storage, root).out == "1 file sent (1.0 kB) to s3://site/, 4 there already.\n"
+    assert uploaded(storage, root).out == "1 file sent (1.0 kB) to s3://site/, 5 there already.\n"
     assert storage.puts() == ["/site/data/one.js"], "the same size, and other bytes"
-    assert uploaded(storage, root, "--cache-control", "max-age=60").out.startswith("5 files sent")
+    assert uploaded(storage, root, "--cache-control", "max-age=60").out.startswith("6 files sent")
 
 
 def test_an_object_that_somebody_changed_is_sent_again(storage: Storage, root: Path):
@@ -114,7 +118,7 @@ def test_a_dry_run_changes_nothing(storage: Storage, root: Path):
     done = uploaded(storage, root, "--dry-run")
     assert done.code == 0
     assert "would send s3://site/index.html (16 bytes, text/html; charset=utf-8)\n" in done.out
-    assert done.out.endswith("5 files would be sent (1.0 kB) to s3://site/; nothing was changed.\n")
+    assert done.out.endswith("6 files would be sent (1.2 kB) to s3://site/; nothing was changed.\n")
     assert {method for method, _ in storage.requests} <= {"GET", "HEAD"}
     assert storage.keys("site") == []
 
@@ -131,9 +135,9 @@ def test_encryption_is_asked_for(storage: Storage, root: Path):
     assert uploaded(storage, root, "--sse", "AES256").code == 0
     assert storage.client.head_object(Bucket="site", Key="index.html")["ServerSideEncryption"] == "AES256"
     asked = [headers.get("HTTP_X_AMZ_SERVER_SIDE_ENCRYPTION") for headers in storage.headers]
-    assert asked.count("AES256") == len(PAGES)
+    assert asked.count("AES256") == len(FILES)
     assert uploaded(storage, root, "--sse", "AES256").out.startswith("0 files sent")
-    assert uploaded(storage, root, "--sse", "aws:kms", "--sse-kms-key-id", "k").out.startswith("5 files sent")
+    assert uploaded(storage, root, "--sse", "aws:kms", "--sse-kms-key-id", "k").out.startswith("6 files sent")
     refused = uploaded(storage, root, "--sse-kms-key-id", "k")
     assert (refused.code, refused.error_line) == (2, "Error: --sse-kms-key-id works only with --sse aws:kms.")
 
@@ -161,8 +165,10 @@ def test_only_what_an_upload_put_there_is_deleted_and_only_if_it_is_asked_for(st
     assert "would delete s3://site/runs/one/index.html\n" in planned.out
     assert "runs/one/index.html" in storage.keys("site")
     done = uploaded(storage, root, "--delete")
-    assert done.out == "0 files sent (0.0 kB) to s3://site/, 1 there already, 4 deleted.\n"
-    assert storage.keys("site") == sorted(["index.html", "of-somebody-else.html", *(f"older/{name}" for name in PAGES)])
+    assert done.out == "0 files sent (0.0 kB) to s3://site/, 2 there already, 4 deleted.\n"
+    assert storage.keys("site") == sorted(
+        ["index.html", "manifest.json", "of-somebody-else.html", *(f"older/{name}" for name in FILES)]
+    )
 
 
 # --- what breaks ------------------------------------------------------------------------------------------------------
@@ -181,9 +187,9 @@ def test_an_upload_that_breaks_off_goes_on_where_it_was_stopped(storage: Storage
     assert "index.html" not in storage.keys("site"), "no page links to what is not there"
     storage.fault = lambda method, path: None
     storage.requests.clear()
-    assert uploaded(storage, root).out == "3 files sent (1.0 kB) to s3://site/, 2 there already.\n"
-    assert len(storage.puts()) == 3
-    assert storage.keys("site") == sorted(PAGES)
+    assert uploaded(storage, root).out == "4 files sent (1.2 kB) to s3://site/, 2 there already.\n"
+    assert len(storage.puts()) == 4
+    assert storage.keys("site") == FILES
 
 
 def test_a_connection_that_breaks_is_one_sentence_and_the_next_try_goes_on(storage: Storage, root: Path):
@@ -191,10 +197,10 @@ def test_a_connection_that_breaks_is_one_sentence_and_the_next_try_goes_on(stora
     broken = uploaded(storage, root)
     assert broken.code == 1
     assert "cannot be reached, or breaks off: " in broken.error_line
-    assert broken.error_line.endswith(" 3 files arrived; the same command goes on from there.")
+    assert broken.error_line.endswith(" 4 files arrived; the same command goes on from there.")
     storage.fault = lambda method, path: None
     assert uploaded(storage, root).out.startswith("2 files sent")
-    assert storage.keys("site") == sorted(PAGES)
+    assert storage.keys("site") == FILES
 
 
 def test_a_storage_that_fails_for_a_moment_is_asked_again(storage: Storage, root: Path):
@@ -208,8 +214,8 @@ def test_a_storage_that_fails_for_a_moment_is_asked_again(storage: Storage, root
 
     storage.fault = once
     assert uploaded(storage, root).code == 0
-    assert len(failed) == len(PAGES)
-    assert storage.keys("site") == sorted(PAGES)
+    assert len(failed) == len(FILES)
+    assert storage.keys("site") == FILES
 
 
 def test_a_storage_that_changes_a_file_is_found_out(storage: Storage, root: Path):
@@ -259,7 +265,7 @@ def test_without_a_network_the_sentence_names_the_address(root: Path, storage: S
     planned = uploaded(away, root, "--dry-run")
     assert planned.code == 0
     assert "What is there is not known. http://127.0.0.1:9 cannot be reached" in planned.err
-    assert planned.out.endswith("5 files would be sent (1.0 kB) to s3://site/; nothing was changed.\n")
+    assert planned.out.endswith("6 files would be sent (1.2 kB) to s3://site/; nothing was changed.\n")
 
 
 def test_without_credentials_the_sentence_says_where_they_belong(

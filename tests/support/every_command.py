@@ -78,7 +78,7 @@ def done_by(command: str, root: Path, words: Mapping[str, tuple[str, ...]]) -> D
     if "SITE" in rule.arguments:
         (root / "SITE").mkdir(exist_ok=True)
         (root / "SITE" / "index.html").touch()
-        (root / "SITE" / ".debatebench-site.json").write_text('{"files": ["index.html"]}')
+        (root / "SITE" / "manifest.json").write_text('{"format": "debatebench-site/1", "files": {"index.html": null}}')
     if not rule.in_process:
         return debatebench(root, command, *arguments, stdin="")
     # No credentials are looked for elsewhere.

@@ -62,6 +62,17 @@ def section(page: Path, identifier: str) -> str:
     return str(found)
 
 
+def chart_specs(html: str) -> list[dict[str, Any]]:
+    """The specifications of the charts in a page or a part of it."""
+    found = re.findall(r'<figure.*?<script type="application/(json|gzip)">(.*?)</script>', html, re.S)
+    return [json.loads(text if kind == "json" else unpacked(text)) for kind, text in found]
+
+
+def unpacked(text: str) -> str:
+    """What a packed part of a page holds."""
+    return gzip.decompress(base64.b64decode(text)).decode("utf-8")
+
+
 def text_of(html: str) -> str:
     """The text of a part of a page, with one space between words."""
     parsed = Parsed()

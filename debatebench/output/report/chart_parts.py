@@ -23,7 +23,28 @@ _TICKS = {"percent": ".0%", "usd": "$,.6~f", "count": ",.3~f", "whole": ",.3~f"}
 _LONGEST_NAME = 34
 _NAME = re.compile(r"var\(--([a-z0-9-]+)\)")
 _DASHES_IN_SVG = {"dot": "2 3", "dash": "7 4", "dashdot": "7 3 2 3"}
-_TRANSPARENT = "rgba(0,0,0,0)"
+
+
+AXIS: Spec = {
+    "automargin": True,
+    "fixedrange": True,
+    "gridcolor": "var(--grid)",
+    "linecolor": "var(--line)",
+    "tickfont": {"color": "var(--muted)"},
+    "ticks": "",
+    "zeroline": False,
+}
+FRAME: Spec = {
+    "font": {"family": "var(--font)", "size": 13, "color": "var(--ink)"},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "margin": {"l": 8, "r": 24, "t": 16, "b": 32, "pad": 4},
+    "hovermode": "closest",
+    "dragmode": False,
+    "hoverlabel": {"bgcolor": "var(--surface)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)"}},
+    "showlegend": False,
+}
+"""What all charts have alike."""
 
 
 # --- text and numbers -------------------------------------------------------------------------------------------------
@@ -114,31 +135,17 @@ def _legend_entry(trace: Spec) -> LegendEntry:
 def frame(height: int, xaxis: Spec, yaxis: Spec, **more: Any) -> Spec:
     """A chart's layout; `height` is in pixels, and the width is that of the page.
 
-    Its legend is not part of it: one stands above all charts of a section (`legend_of`).
+    What all charts have alike is added by `framed`, in pages by the script, so that it is not in every chart of every
+    page. One legend stands above all charts of a section (`legend_of`).
     """
-    axis = {
-        "automargin": True,
-        "fixedrange": True,
-        "gridcolor": "var(--grid)",
-        "linecolor": "var(--line)",
-        "tickfont": {"color": "var(--muted)"},
-        "ticks": "",
-        "zeroline": False,
-    }
-    return {
-        "height": height,
-        "font": {"family": "var(--font)", "size": 13, "color": "var(--ink)"},
-        "paper_bgcolor": _TRANSPARENT,
-        "plot_bgcolor": _TRANSPARENT,
-        "margin": {"l": 8, "r": 24, "t": 16, "b": 32, "pad": 4},
-        "hovermode": "closest",
-        "dragmode": False,
-        "hoverlabel": {"bgcolor": "var(--surface)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)"}},
-        "showlegend": False,
-        "xaxis": {**axis, **xaxis},
-        "yaxis": {**axis, **yaxis},
-        **more,
-    }
+    return {"height": height, "xaxis": xaxis, "yaxis": yaxis, **more}
+
+
+def framed(spec: Spec) -> Spec:
+    """A chart with what all charts have alike; what it has itself goes before that."""
+    layout = spec["layout"]
+    axes = {name: {**AXIS, **layout[name]} for name in ("xaxis", "yaxis")}
+    return {**spec, "layout": {**FRAME, **layout, **axes}}
 
 
 def axes(section: Section, rows: Sequence[Row]) -> tuple[list[Any], list[Any]]:
@@ -176,7 +183,12 @@ def number_axis(section: Section, column: str | None = None) -> Spec:
     chosen = section.options.format
     if column is not None:
         chosen = section.columns.get(column, ColumnFormat()).format or guess_format(column, [0.0])
-    axis: Spec = {"tickformat": _TICKS.get(chosen, "")}
+    axis: Spec = {
+        "tickformat": _TICKS.get(chosen, ""),
+        "zeroline": True,
+        "zerolinecolor": "var(--muted)",
+        "zerolinewidth": 1,
+    }
     if section.options.range is not None and column is None:
         axis["range"] = list(section.options.range)
     return axis

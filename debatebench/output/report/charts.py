@@ -425,39 +425,18 @@ def _dots(section: Section, rows: Sequence[Row]) -> Spec:
     points, compared = _split(section, rows)
     values = [row[section.role("value")] for row in points]
     texts = written(section, values)
-    trace: Spec = {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": [as_number(value) for value in values],
-        "y": list(range(len(points))),
-        "text": texts,
-        "textposition": "middle right",
-        "textfont": {"size": 12, "color": "var(--muted)"},
-        "marker": {"size": 11, "color": series_colour(0)},
-        "cliponaxis": False,
-        "hovertext": [f"{name}: {text}" for name, text in zip(_names(section, points), texts, strict=True)],
-        "hoverinfo": "text",
-    }
-    if {"low", "high"} <= set(section.roles):
-        trace["error_x"] = {
-            "type": "data",
-            "symmetric": False,
-            "array": [_distance(row[section.role("high")], row[section.role("value")]) for row in points],
-            "arrayminus": [_distance(row[section.role("value")], row[section.role("low")]) for row in points],
-            "color": series_colour(0),
-            "thickness": 1.5,
-            "width": 4,
-        }
-        trace["mode"] = "markers"
-    if "strong" in section.roles:
-        strong = section.role("strong")
-        trace["marker"]["symbol"] = ["circle" if row[strong] else "circle-open" for row in points]
+    hover = [f"{name}: {text}" for name, text in zip(_names(section, points), texts, strict=True)]
+    groups: dict[bool, list[int]] = {}
+    for n, row in enumerate(points):
+        groups.setdefault(_is_open(section, row), []).append(n)
+    traces = [_dot_trace(section, points, texts, hover, groups.get(is_open, []), is_open) for is_open in (False, True)]
+    traces = [trace for trace in traces if trace["x"]] or traces[:1]
     row_height = 44 if "detail" in section.roles else 34
     lines = _lines(section, compared, "value")
     names = name_axis([row[section.role("label")] for row in points], downwards=True, details=_details(section, points))
     shapes, labels = _lines_down(lines, section.options.range, row_height, names)
     return {
-        "data": [trace],
+        "data": traces,
         "layout": frame(
             60 + row_height * len(points) + _LINE_HEIGHT * len(lines),
             {**number_axis(section), **axis_title(section.options.x_title)},
@@ -466,6 +445,55 @@ def _dots(section: Section, rows: Sequence[Row]) -> Spec:
             **({"annotations": labels} if labels else {}),
         ),
     }
+
+
+def _is_open(section: Section, row: Row) -> bool:
+    """Whether a row's interval includes the line to compare with, so that there may be no difference from it."""
+    reference = section.options.reference
+    if reference is None or not {"low", "high"} <= set(section.roles):
+        return False
+    low, high = (as_number(row[section.role(name)]) for name in ("low", "high"))
+    return low is None or high is None or low <= reference <= high
+
+
+def _dot_trace(
+    section: Section, rows: Sequence[Row], texts: Sequence[str], hover: Sequence[str], own: Sequence[int], is_open: bool
+) -> Spec:
+    """The dots of the rows `own`; those of open intervals are pale, and the legend names the two colours."""
+    colour = "var(--tie)" if is_open else series_colour(0)
+    trace: Spec = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": [as_number(rows[n][section.role("value")]) for n in own],
+        "y": list(own),
+        "text": [texts[n] for n in own],
+        "textposition": "middle right",
+        "textfont": {"size": 12, "color": "var(--muted)"},
+        "marker": {"size": 11, "color": colour},
+        "cliponaxis": False,
+        "hovertext": [hover[n] for n in own],
+        "hoverinfo": "text",
+    }
+    if "strong" in section.roles:
+        strong = section.role("strong")
+        trace["marker"]["symbol"] = ["circle" if rows[n][strong] else "circle-open" for n in own]
+    if {"low", "high"} <= set(section.roles):
+        value, low, high = (section.role(name) for name in ("value", "low", "high"))
+        trace["error_x"] = {
+            "type": "data",
+            "symmetric": False,
+            "array": [_distance(rows[n][high], rows[n][value]) for n in own],
+            "arrayminus": [_distance(rows[n][value], rows[n][low]) for n in own],
+            "color": colour,
+            "thickness": 1.5,
+            "width": 4,
+        }
+        trace["mode"] = "markers"
+        if section.options.reference is not None:
+            of_percent = section.options.format == "percent"
+            at = f"{100 * section.options.reference:g}%" if of_percent else f"{section.options.reference:g}"
+            trace["name"] = f"may be {at}" if is_open else f"differs from {at}"
+    return trace
 
 
 def _lines_down(

@@ -41,9 +41,10 @@ class Check:
 def check_site(database: Path, files: Mapping[str, Path], folder: Path, *, now: datetime | None = None) -> Check:
     """Make the site in `folder` again from the warehouse, and compare.
 
-    Of its manifest only the choice of runs, comparisons, front and title is used, so that it makes no difference
-    whether it was changed to fit. `files` and `now` are as for `build_site`. Nothing is written, and no link is
-    followed. The SQL console of a site is not compared, because its database has other bytes each time. Raises `UsageError` for a folder that is not a site, and for a choice that this warehouse cannot give.
+    Of its manifest only the choice of runs, comparisons, front, title and console is used, so that it makes no
+    difference whether it was changed to fit. A SQL console is not compared, because its database has other bytes each
+    time. `files` and `now` are as for `build_site`. Nothing is written, and no link is followed. Raises `UsageError`
+    for a folder that is not a site, and for a choice that this warehouse cannot give.
     """
     manifest = _read_manifest(folder)
     choice = _choice(folder, manifest)

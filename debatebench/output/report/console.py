@@ -132,7 +132,7 @@ def write_console(site: Site, database: Path, files: Mapping[str, Path], wasm: W
 
 def is_of_console(path: str) -> bool:
     """Whether only a site with a console has a file at this path."""
-    names = ("duckdb.js", "arrow.js", *_OWN_FILES, *_LICENCES)
+    names = ("duckdb.js", "arrow.js", *_OWN_FILES, *(f"{name}.LICENSE.txt" for name in _LICENCES))
     return path == PAGE or path.startswith("data/console/") or path in {f"assets/{name}" for name in names}
 
 

@@ -192,6 +192,16 @@ def unbroken(text: str) -> Any:
     return Markup("").join(kept)
 
 
+def prose(text: str) -> Any:
+    """Text as HTML, with what stands between backticks as code."""
+    from markupsafe import Markup
+
+    parts = re.split(r"`([^`\n]+)`", text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(visible(part)) if n % 2 else unbroken(part) for n, part in enumerate(parts)
+    )
+
+
 def environment(files: Mapping[str, Path]) -> Environment:
     """A Jinja environment with the templates of `reports/templates`; every value is made visible, then escaped."""
     from jinja2 import FunctionLoader, StrictUndefined
@@ -210,7 +220,7 @@ def environment(files: Mapping[str, Path]) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["unbroken"] = unbroken
+    made.filters |= {"prose": prose, "unbroken": unbroken}
     return made
 
 

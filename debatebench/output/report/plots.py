@@ -11,7 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.setting import Setting, read_file
-from debatebench.output.report.chart_parts import Row, Spec, legend_of, plotly_text, short_text
+from debatebench.output.report.chart_parts import Row, Spec, framed, legend_of, plotly_text, short_text
 from debatebench.output.report.charts import chart
 from debatebench.output.report.html import read_template
 from debatebench.output.report.page import CHARTS, Section, read_section
@@ -133,7 +133,9 @@ def _plot(
     lines = [f"Run {short_text(run_tag)}. {_PREFERENCE}"]
     lines += [f"Only the first {section.limit:,} are shown."] if result.truncated else []
     lines += [_SIMULATED] if is_simulated else []
-    return Plot(name, _resolved(_titled(chart(section, rows), section.title, lines), theme, section), "", sql, made_at)
+    return Plot(
+        name, _resolved(_titled(framed(chart(section, rows)), section.title, lines), theme, section), "", sql, made_at
+    )
 
 
 def plot_files(names: Iterable[str]) -> set[str]:

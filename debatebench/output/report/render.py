@@ -133,6 +133,7 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
     root = "../" * path.count("/")
     used = _used_params(page, subject)
     filters = _filters(site, page, subject)
+    has_charts = any(each.charts for each in views)
     return path, render(
         site.jinja,
         page.template,
@@ -143,8 +144,8 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "answer_sql": page.answer.query.strip() if page.answer else "",
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
-            "has_charts": any(each.charts for each in views),
-            "scripts": ["data.js", "tables.js", "figures.js", *(_FILTER_SCRIPTS if filters else ())],
+            "has_charts": has_charts,
+            "scripts": _scripts(has_charts=has_charts, has_filters=bool(filters)),
             "csv": packed(csv) if (csv := {each.id: each.csv for each in views if each.csv}) else "",
             "filters": filters,
             "banners": _banners(page, subject),
@@ -166,6 +167,12 @@ def _filters(site: Site, page: Page, subject: Subject) -> dict[str, str] | None:
         return None
     pages = [path_of(each, subject.words) for each in site.pages if each.filters]
     return {"outcomes": outcomes_name(subject.run.tag), "kinds": " ".join(page.filters), "pages": " ".join(pages)}
+
+
+def _scripts(*, has_charts: bool, has_filters: bool) -> list[str]:
+    """The scripts of a page in their order: those that others use come first."""
+    charts, filters = ["charts.js"] if has_charts else [], _FILTER_SCRIPTS if has_filters else ()
+    return ["data.js", *charts, "tables.js", "figures.js", *filters]
 
 
 def _used_params(page: Page, subject: Subject) -> dict[str, Any]:

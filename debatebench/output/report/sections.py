@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from debatebench.output.report.chart_parts import LegendEntry, axes, legend_of
+from debatebench.output.report.chart_parts import LegendEntry, Spec, axes, legend_of
 from debatebench.output.report.charts import chart
+from debatebench.output.report.data_files import packed
 from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_values, guess_format, heading, script_json
 from debatebench.output.report.page import CHARTS, ColumnFormat, ForEach, Section
 from debatebench.output.report.reasons import missing_because, remarks
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.result_formats import render
+from debatebench.shared.visible_text import visible
 
 Row = Mapping[str, Any]
 Link = Callable[[ForEach | Literal["debate", "debates"], Row], str | None]
@@ -22,6 +24,9 @@ Link = Callable[[ForEach | Literal["debate", "debates"], Row], str | None]
 Given `debates` and facets, where the debates are that have them.
 """
 
+_MOST_ROWS, _FIRST_ROWS = 40, 30
+_LONGEST_SPEC = 1000
+_LARGE_GRID = 200
 _TEXT_COLUMNS = {
     "notes": ("heading", "title", "content"),
     "cases": ("group_id", "heading", "title", "remark", "passage", "reasons"),
@@ -38,11 +43,37 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Headings and cells; with `has_row_headings`, the first cell of each row is its heading."""
+    """Headings and cells; with `has_row_headings`, the first cell of each row is its heading.
+
+    A page shows the `first` rows of a long table, and a script the others.
+    """
 
     headings: tuple[Heading, ...]
     rows: tuple[tuple[Cell, ...], ...]
     has_row_headings: bool = False
+
+    @property
+    def first(self) -> tuple[tuple[Cell, ...], ...]:
+        """The rows that are in the page as HTML."""
+        return self.rows if len(self.rows) <= _MOST_ROWS else self.rows[:_FIRST_ROWS]
+
+    @property
+    def rest(self) -> str:
+        """The other rows, packed: for each cell its text, class, sort key, link and mark."""
+        cells = [[self._parts(cell, n) for n, cell in enumerate(row)] for row in self.rows[len(self.first) :]]
+        return packed(cells) if cells else ""
+
+    def look(self, cell: Cell, column: int) -> str:
+        """The class of a cell: a number, or a text that may be broken, because it is not short."""
+        if self.headings[column].is_number:
+            return "n"
+        return "long" if len(cell.text) > 60 else "w" if len(cell.text) > 24 else ""
+
+    def _parts(self, cell: Cell, column: int) -> list[str | None]:
+        parts = [visible(cell.text, keep_lines=True), self.look(cell, column), cell.sort_key, cell.href, cell.mark]
+        while not parts[-1] and len(parts) > 1:
+            parts.pop()
+        return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +113,15 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart of a section: its specification as JSON, its height in pixels, and its title if there are several."""
+    """One chart of a section: its specification as JSON, its height in pixels, and its title if there are several.
+
+    A long specification is packed, and `spec` is empty.
+    """
 
     title: str
-    spec: str
     height: int
+    spec: str = ""
+    packed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +191,8 @@ def view(
             changes["case_headings"] = tuple(
                 heading(name, section.columns.get(name)) for name in ("passage", "reasons")
             )
+        case "heatmap" if _is_sparse(section, rows):
+            changes["table"] = _table(section, columns, rows, link)
         case "crosstab" | "heatmap":
             changes["table"] = _crosstab(section, rows, link)
         case _:
@@ -171,11 +208,14 @@ def _panels(section: Section, rows: Sequence[Row]) -> tuple[tuple[Panel, ...], t
     for row in rows:
         by_panel.setdefault(row[section.role("panel")] if "panel" in section.roles else "", []).append(row)
     specs = [chart(section, own, rows) for own in by_panel.values()]
-    panels = (
-        Panel(_text(title), script_json(spec), spec["layout"]["height"])
-        for title, spec in zip(by_panel, specs, strict=True)
-    )
-    return tuple(panels), legend_of(specs)
+    return tuple(_panel(_text(title), spec) for title, spec in zip(by_panel, specs, strict=True)), legend_of(specs)
+
+
+def _panel(title: str, spec: Spec) -> Panel:
+    height, text = spec["layout"]["height"], script_json(spec)
+    if len(text) > _LONGEST_SPEC:
+        return Panel(title, height, packed=packed(spec))
+    return Panel(title, height, spec=text)
 
 
 def _fields(base: SectionView) -> dict[str, Any]:
@@ -281,6 +321,12 @@ def _crosstab(section: Section, rows: Sequence[Row], link: Link) -> Table:
     headings += [Heading(_text(each), any(at[r, c].is_number for r, c in at if c == each)) for each in xs]
     lines = tuple((Cell(_text(one)), *(at.get((one, each), Cell(MISSING)) for each in xs)) for one in ys)
     return Table(tuple(headings), lines, has_row_headings=True)
+
+
+def _is_sparse(section: Section, rows: Sequence[Row]) -> bool:
+    """Whether most cells of a large grid are missing: a table of the others is shorter."""
+    xs, ys = axes(section, rows)
+    return len(xs) * len(ys) > _LARGE_GRID and 2 * len(rows) < len(xs) * len(ys)
 
 
 def _text(value: Any) -> str:

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.output.report.chart_parts import AXIS, FRAME
 from debatebench.output.report.choice import (
     SITE_FILE,
     Choice,
@@ -38,7 +39,14 @@ if TYPE_CHECKING:
     import duckdb
 
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
-_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data)
+
+
+def _charts(_: Site) -> Iterator[tuple[str, Any]]:
+    """What all charts have alike."""
+    yield "charts", {"layout": FRAME, "axis": AXIS}
+
+
+_DATA: tuple[Callable[[Site], Iterator[tuple[str, Any]]], ...] = (debates_data, filter_data, _charts)
 """What yields the data of pages: names, and the objects that `debatebench.load` in a page returns for them."""
 
 

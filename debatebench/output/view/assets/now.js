@@ -46,7 +46,8 @@
     table.append(make("caption", `Leaderboard of ${run.tag}`));
     const head = make("tr", null);
     for (const name of ["Rank", "Open ranks", "Debater", "Rating", "95 % interval", "Interval drawn", "Win rate", "Debates"]) {
-      head.append(make("th", name, { scope: "col" }));
+      const isText = ["Open ranks", "Debater", "Interval drawn"].includes(name);
+      head.append(make("th", name, { scope: "col", ...(isText ? {} : { class: "number" }) }));
     }
     table.append(make("thead", null));
     table.tHead.append(head);
