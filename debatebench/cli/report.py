@@ -101,7 +101,13 @@ def report(
     """
     if check is not None:
         others = {"--run-tag": run_tag, "--compare": compare, "--front": front, "--title": title}
-        given = {**others, "--out-dir": out_dir, "--fragment": fragment, "--sql-console": sql_console}
+        given = {
+            **others,
+            "--out-dir": out_dir,
+            "--fragment": fragment,
+            "--sql-console": sql_console,
+            "--with-calls": with_calls,
+        }
         _check(built_workspace(context), check, [name for name, value in given.items() if value])
         return
     if duckdb_wasm is not None and not sql_console:
@@ -148,7 +154,13 @@ def _check(workspace: Workspace, folder: Path, others: list[str]) -> None:
 
     if others:
         raise UsageError(f"--check reads from the site what it is about; leave out {others[0]}.")
-    found = check_site(workspace.database, workspace.files("reports", "**/*"), folder, now=chosen_time(os.environ))
+    found = check_site(
+        workspace.database,
+        workspace.files("reports", "**/*"),
+        folder,
+        journals=workspace.journal,
+        now=chosen_time(os.environ),
+    )
     count = len(found.differences)
     if count:
         rest = [f"and {count - _MOST_DIFFERENCES:,} more"] if count > _MOST_DIFFERENCES else []

@@ -473,6 +473,7 @@ def test_raw_replies_are_there_on_demand_without_headers(browser: Browser, tmp_p
     site = tmp_path / "reports" / "site"
     assert not list(site.rglob("calls-*.js"))
     debatebench(tmp_path, "report", "--with-calls")
+    assert debatebench(tmp_path, "report", "--check", str(site)).code == 0
     listed = site_data(site, "debates/demo/list")
     calls = [call for debate in site_data(site, "debates/demo/calls-0") for call in debate]
     journal = [

@@ -74,7 +74,7 @@ def choice_of(site: Site) -> dict[str, Any]:
         ],
         "title": site.title,
         "sql_console": site.has_console,
-        **({"sql_console": True} if site.has_console else {}),
+        "calls": site.journals is not None,
     }
 
 
