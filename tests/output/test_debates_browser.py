@@ -385,7 +385,7 @@ def test_a_debate_shows_its_speeches_beside_verdicts_scores_and_settings(browser
             "clarity\t6 : 5\t7 : 5\t8 : 5",
         ]
         assert "Judged again: run again, trial 1, run again, trial 2" in text
-        assert page.title() == "Cities should close their centres to cars. · Debates · debatebench"
+        assert page.title() == "Cities should close their centres to cars. · What was said, and who won? · debatebench"
         page.get_by_text("Settings of run held").click()
         assert "seed: seed\t7" in page.get_by_role("table", name="Settings of run held").inner_text()
         assert page.locator("h2.debate-title").inner_text() == "Cities should close their centres to cars."
