@@ -78,7 +78,6 @@ FORMER_OPTIONS = {
     "probe-judges": {"--run-tag": "SOURCE"},
     "rate": {"--ratings-path": "--output"},
     "run": {"--print": "--format"},
-    "upload": {"--force-path-style": "--path-style"},
 }
 """Options as the version before called them: command → former → the option or argument now."""
 

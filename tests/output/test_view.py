@@ -100,7 +100,7 @@ def test_every_page_and_every_file_that_pages_name_is_served(view: ServedCommand
         assert answer.status == 200, path
         if not path.endswith(".html"):
             continue
-        for name in re.findall(r'(?:href|src)="([^"#:]+)[^"]*"', answer.text):
+        for name in re.findall(r'(?:href|src)="([^"#:]+)(?:#[^"]*)?"', answer.text):
             target = os.path.normpath(os.path.join(os.path.dirname(path), name))
             if not name.startswith("/") and target not in found:
                 left.add(target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import datetime
 from html import unescape
@@ -13,7 +12,7 @@ import pytest
 from built_warehouse import stored
 from report_warehouse import HOSTILE, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
-from site_pages import opened_debates, report_files, section, text_of, words
+from site_pages import chart_specs, opened_debates, report_files, section, text_of, words
 from weakened import DIMENSIONS, annotations, judged, source
 
 from debatebench.output.report.site import build_site
@@ -145,7 +144,7 @@ def test_figures_are_those_of_the_marts(page: Path, database: Path) -> None:
 
 
 def test_baselines_stand_below_the_judges_and_people(page: Path) -> None:
-    specs = [json.loads(spec) for spec in re.findall(r"json\">(.*?)</script>", section(page, "profile"), re.S)]
+    specs = chart_specs(section(page, "profile"))
     assert len(specs) == 3
     for spec in specs:
         names = spec["layout"]["yaxis"]["ticktext"]
