@@ -266,7 +266,7 @@ def diagnosed(tour: Tour, _: People, __: Section) -> None:
         "from marts.judge_profile where run_tag = 'flow-judged'"
     ):
         assert sees + blames + misses + rewards == verdicts
-    page = written_page(tour, "What judges miss")
+    page = written_page(tour, "Do judges see an injected weakness?")
     for (judge,) in tour.rows("select distinct judge_id from marts.judge_profile where run_tag = 'flow-judged'"):
         assert judge in page
 
@@ -283,7 +283,7 @@ def probed(tour: Tour, _: People, __: Section) -> None:
     for relation in ("marts.debates", "marts.judge_verdicts", "marts.games", "intermediate.int_weakness_verdicts"):
         mixed = f"select 1 from {relation} where run_tag = 'flow-probed' and debate_id in ({attacked})"
         assert tour.rows(mixed) == [], relation
-    page = written_page(tour, "How far judges can be led")
+    page = written_page(tour, "Can a debater talk a judge into a verdict?")
     for judge in swayed:
         assert judge in page
 
