@@ -56,7 +56,8 @@ def described(site: Site, files: Mapping[str, Path]) -> dict[str, Any]:
         "choice": choice_of(site),
         "runs": _runs(site),
         "rules": dict(_rows(site, _RULES)),
-        "pages": {name: _sha256(path.read_bytes()) for name, path in sorted(files.items())},
+        # Hidden folders are what a killed command left, which the next one deletes.
+        "pages": {name: _sha256(path.read_bytes()) for name, path in sorted(files.items()) if not name.startswith(".")},
         "queries": {page.name: _queries(page) for page in site.pages},
         "sql_models": dict(_rows(site, _MODELS)),
         "data": _data(site),
