@@ -22,8 +22,8 @@ means as (
 
     select
         run_tag, model_id, side,
-        -- Rounded to microseconds, because a sum of floats depends on the order of the rows.
-        round(avg(duration_ms), 3) as mean_duration_ms,
+        -- Rounded to nanoseconds, because the last digits of a sum of floats depend on the order of the rows.
+        round(avg(duration_ms), 6) as mean_duration_ms,
         avg(prompt_tokens) as mean_prompt_tokens,
         avg(completion_tokens) as mean_completion_tokens,
         cast(sum(cost_usd) as double) / count(cost_usd) as mean_cost_usd,

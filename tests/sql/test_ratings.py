@@ -255,6 +255,7 @@ COMPARED = (
     *RATINGS,
     *("+runs", "+run_power", "+debater_statistics", "+comparability_verdicts", "+version_trend", "+version_warnings"),
     *(f"+{part}_comparison" for part in ("debate", "debater", "judge", "panel")),
+    "+comparison_outcomes",
 )
 
 

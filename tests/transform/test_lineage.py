@@ -80,6 +80,7 @@ def test_few_columns_are_constants_and_each_is_a_list_of_words(lineage: Lineage)
         "measure",
         "neutral",
         "position",
+        "setting",
         "side",
         "statistic",
         "t_95",
