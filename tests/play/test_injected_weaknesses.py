@@ -295,7 +295,8 @@ def test_options_that_cannot_be_used_are_refused_with_the_way_out(tmp_path: Path
         (("--debate-format", "oxford"), "No format 'oxford' in configs/formats/. Known: karl_popper."),
         (
             ("--debate-format", "karl_popper", "--format", "yaml"),
-            "--format is how to print the result, not 'yaml'. Known: table, line, json, jsonl, csv, tsv, markdown, latex.",
+            "--format is how to print the result, not 'yaml'. "
+            "Known: table, line, json, jsonl, csv, tsv, markdown, latex.",
         ),
         (("--rubric", "mine"), "No rubric 'mine' in configs/rubrics/. Known: "),
         (("--weaknesses", "configs/none.yaml"), "There is no file configs/none.yaml"),
