@@ -99,7 +99,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
         (configs / "models.yaml").write_text("\n".join(["models:", *(_member(name, server) for name in SECRETS[:2])]))
         judges = (_member(f"judge-{method}", server, f", method: {method}") for method in METHODS)
         (configs / "judges.yaml").write_text("\n".join(["judges:", *judges]))
-        options = ("--weaknesses", str(configs / "weaknesses.yaml"), "--swap-order", "-y")
+        options = ("--weaknesses", str(configs / "weaknesses.yaml"), "--control-ratio", "0", "--swap-order", "-y")
         done = debatebench(root, "run", "--run-tag", "seen", *options, environ={"TINY_API_KEY": KEY})
         assert done.code == 0, done.err
         sent = [each.json["messages"] for each in server.requests if each.json["model"].startswith("judge")]
