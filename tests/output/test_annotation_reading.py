@@ -121,7 +121,7 @@ def test_twenty_long_speeches_are_read_and_judged_with_the_keyboard_only(browser
         wait_until_read(page, "Speech 7 of 20: Pro speech 4")
         assert focus_is_in(page, "#speech-7")
         assert page.locator("#contents nav").is_hidden()
-        assert page.locator("[aria-current]").inner_text().startswith("7. Pro")
+        assert (page.locator("[aria-current]").text_content() or "").startswith("7. Pro")
         top = page.locator("#speech-7").evaluate("e => e.getBoundingClientRect().top")
         bar = page.locator("#contents").evaluate("e => e.getBoundingClientRect().bottom")
         assert bar <= top < bar + 40
