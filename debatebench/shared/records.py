@@ -170,7 +170,7 @@ class TeamRank(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    position: Text
+    team: Text
     rank: Place
 
 
@@ -180,7 +180,7 @@ class TeamScore(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     dimension: Text
-    position: Text
+    team: Text
     score: ScoreValue
 
 

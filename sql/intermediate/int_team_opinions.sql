@@ -17,14 +17,14 @@ verdicts as (
 
 ranks as (
 
-    select run_tag, debate_id, person_id, is_adjudicated, unnest(ranks) as team
+    select run_tag, debate_id, person_id, is_adjudicated, unnest(ranks) as each
     from verdicts
 
 ),
 
 scores as (
 
-    select run_tag, debate_id, person_id, is_adjudicated, unnest(team_scores) as team
+    select run_tag, debate_id, person_id, is_adjudicated, unnest(team_scores) as each
     from verdicts
 
 ),
@@ -33,11 +33,11 @@ means as (
 
     select
         run_tag, debate_id, person_id, is_adjudicated,
-        team.position as position,
-        macros.weighted_mean(sum(team.score), count(*)) as score
+        each.team as position,
+        macros.weighted_mean(sum(each.score), count(*)) as score
 
     from scores
-    group by run_tag, debate_id, person_id, is_adjudicated, team.position
+    group by run_tag, debate_id, person_id, is_adjudicated, each.team
 
 ),
 
@@ -47,8 +47,8 @@ places as (
     select
         ranks.run_tag, ranks.debate_id, ranks.person_id, ranks.is_adjudicated,
         'overall' as dimension,
-        ranks.team.position as position,
-        cast(ranks.team.rank as bigint) as place,
+        ranks.each.team as position,
+        cast(ranks.each.rank as bigint) as place,
         means.score
 
     from ranks
@@ -58,22 +58,22 @@ places as (
         and ranks.debate_id = means.debate_id
         and ranks.person_id = means.person_id
         and ranks.is_adjudicated = means.is_adjudicated
-        and ranks.team.position = means.position
+        and ranks.each.team = means.position
 
     union all
 
     select
         run_tag, debate_id, person_id, is_adjudicated,
-        team.dimension as dimension,
-        team.position as position,
+        each.dimension as dimension,
+        each.team as position,
         rank() over (
-            partition by run_tag, debate_id, person_id, is_adjudicated, team.dimension
-            order by team.score desc
+            partition by run_tag, debate_id, person_id, is_adjudicated, each.dimension
+            order by each.score desc
         ) as place,
-        cast(team.score as decimal(38, 12)) as score
+        cast(each.score as decimal(38, 12)) as score
 
     from scores
-    where team.dimension <> 'overall'
+    where each.dimension <> 'overall'
 
 ),
 

@@ -187,7 +187,7 @@ def test_four_teams_are_annotated_landed_compared_and_agreed_on(browser: Browser
         "list_transform(team_scores, lambda each: each.score) from raw.annotations "
         f"where debate_id = '{first[-6:]}' order by 1",
     )
-    keyed = [{"position": team, "rank": RANKS[team]} for team in TEAMS]
+    keyed = [{"team": team, "rank": RANKS[team]} for team in TEAMS]
     assert lands[1] == ("ben", None, None, keyed, list(POINTS.values()))
     assert lands[0][:3] == ("ann", None, None)
     _check_truths(workspace)

@@ -75,9 +75,9 @@ def outcome_of(form: dict[str, Any], debate: ShownDebate) -> dict[str, Any]:
     scores = form["scores"]
     if debate.is_of_teams:
         places = {} if _missing_ranks(form["ranks"], debate) else form["ranks"]
-        ranks = [{"position": team, "rank": places[team]} for team in debate.sides if team in places]
+        ranks = [{"team": team, "rank": places[team]} for team in debate.sides if team in places]
         found = [
-            {"dimension": dimension.name, "position": team, "score": str(scores[dimension.name][team])}
+            {"dimension": dimension.name, "team": team, "score": str(scores[dimension.name][team])}
             for dimension in debate.dimensions
             for team in debate.sides
             if team in scores.get(dimension.name, {})

@@ -90,7 +90,7 @@ def _won(annotation: Annotation) -> tuple[str | None, ...]:
     """What an annotation names as the winner: a side, or the teams that it ranks first."""
     if annotation.ranks is None:
         return (annotation.winner,)
-    return tuple(sorted(each.position for each in annotation.ranks if each.rank == 1))
+    return tuple(sorted(each.team for each in annotation.ranks if each.rank == 1))
 
 
 def _made_here(folder: Path, run_tag: str) -> list[Annotation]:

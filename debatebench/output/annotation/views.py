@@ -122,7 +122,7 @@ class Views:
                 "confidence": each.confidence,
                 "is_coherent": each.is_coherent,
                 "justification": each.justification,
-                "ranks": {team.position: team.rank for team in each.ranks or ()},
+                "ranks": {place.team: place.rank for place in each.ranks or ()},
                 "scores": _scores_of(each),
             }
             for each in self._review.annotations().get(debate.debate_id, [])
@@ -146,7 +146,7 @@ def _scores_of(annotation: Annotation) -> dict[str, dict[str, str]]:
     for score in annotation.scores or ():
         found[score.dimension] = {"pro": _exact(score.pro), "con": _exact(score.con)}
     for each in annotation.team_scores or ():
-        found.setdefault(each.dimension, {})[each.position] = _exact(each.score)
+        found.setdefault(each.dimension, {})[each.team] = _exact(each.score)
     return found
 
 
