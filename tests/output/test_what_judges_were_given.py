@@ -28,6 +28,7 @@ from debatebench.config.prompts import JUDGE_PLACEHOLDERS, PLACEHOLDER, STAGE_PL
 from debatebench.config.transcript_layout import END_LINE, read_material, read_transcript
 from debatebench.output.annotation.debates import NOT_SHOWN as NOT_ON_THE_PAGE
 from debatebench.output.report.debates_data import NOT_SHOWN as NOT_IN_THE_REPORT
+from debatebench.shared.workspace import Workspace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -284,7 +285,7 @@ def test_people_have_all_that_judges_had_and_nothing_that_names_debaters(played:
         "is_coherent": True,
     }
     pages: list[str] = []
-    with AnnotationServer(Path(played.root), run_tag="seen") as server:
+    with AnnotationServer(Workspace(played.root), run_tag="seen") as server:
         overview = page_text(server.get().text)
         assert all(sentence in overview for sentence in NOT_ON_THE_PAGE)
         for key in server.debate_keys():
@@ -298,7 +299,7 @@ def test_people_have_all_that_judges_had_and_nothing_that_names_debaters(played:
             # Nothing is missing that this test would not have missed.
             assert lacking({("text", "parsnips")}, document, "") != []
             assert server.hand_in(key, 0, form).status == 200
-    with AnnotationServer(Path(played.root), "eve", "--review", run_tag="seen") as server:
+    with AnnotationServer(Workspace(played.root), "eve", "--review", run_tag="seen") as server:
         overview = page_text(server.get().text)
         for key in server.debate_keys():
             data = server.get(f"api/debates/{key}").data
