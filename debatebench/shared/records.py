@@ -108,6 +108,7 @@ Money = Annotated[Decimal, AfterValidator(to_money), Column("DECIMAL(26,18)", _W
 ScoreValue = Annotated[Decimal, AfterValidator(_check_score), Column("DECIMAL(18,6)", _WRITTEN_SCORE)]
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
+SkipReason = Literal["cannot_judge", "not_a_debate", "language", "wrong_side"]
 CostSource = Literal["billed", "estimated", "repriced"]
 
 
@@ -574,6 +575,9 @@ class Annotation(Record):
     confidence: int | None = Field(None, description="How sure the annotator was, from 1 (a guess) to 5 (certain).")
     is_coherent: bool | None = Field(
         None, description="Whether the annotator found the debate fit to be judged; null if that was not asked."
+    )
+    skip_reason: SkipReason | None = Field(
+        None, description="Why the annotator gave no verdict on the debate; null with a verdict."
     )
     annotated_at: UtcTime | None = None
     source: Text | None = None

@@ -60,8 +60,13 @@ debaters as (
 
 verdicts_of_people as (
 
-    select run_tag, debate_id, 'annotations' as source, winner is null and coalesce(len(scores), 0) = 0 as is_empty
+    select
+        run_tag, debate_id,
+        'annotations' as source,
+        winner is null and coalesce(len(scores), 0) = 0 as is_empty
+
     from staging.stg_annotations
+    where skip_reason is null
 
     union all
     select run_tag, debate_id, 'gold' as source, false as is_empty from staging.stg_gold

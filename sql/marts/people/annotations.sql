@@ -20,7 +20,7 @@ final as (
         macros.higher_side(pro_total, con_total) as scored_winner,
         cast(pro_total as double) / count_dimensions as pro_mean_score,
         cast(con_total as double) / count_dimensions as con_mean_score,
-        confidence, is_coherent, justification,
+        confidence, is_coherent, skip_reason, justification,
         source, annotated_at
 
     from totals
