@@ -1,7 +1,7 @@
 // Saves the form at every change, one request at a time, and says what was saved. Without an answer nothing counts as
 // saved; the page asks again until there is one. Every word about the state of the form is the server's.
 
-import { differences, fill, read, set } from "./answers.js";
+import { differences, fill, read, readFirst, set } from "./answers.js";
 import { addClearButtons, listen } from "./keys.js";
 import { show } from "./versions.js";
 
@@ -27,7 +27,7 @@ function begin() {
   let isActing = false;
   let saving = null;
   let timer = 0;
-  let saved = read();
+  let saved = readFirst();
   // What the server has while this window has something else: another window has saved, and the person has not chosen.
   let theirs = null;
   let asides = [];
@@ -273,6 +273,7 @@ function begin() {
         skip.querySelector("input").focus();
       }),
   });
+  if (isChanged()) save();
   if (form.dataset.asides === "yes")
     fetch(form.dataset.api)
       .then((answer) => answer.json())

@@ -8,29 +8,38 @@ function question(name) {
   return form.querySelector(`[data-question="${CSS.escape(name)}"]`);
 }
 
-function chosen(name) {
-  const input = question(name)?.querySelector("input:checked");
-  return input ? input.value : null;
+function chosen(name, part) {
+  const inputs = [...(question(name)?.querySelectorAll("input") ?? [])];
+  return inputs.find((input) => input[part])?.value ?? null;
 }
 
-function number(name) {
-  const value = chosen(name);
+function number(name, part) {
+  const value = chosen(name, part);
   return value === null ? null : Number(value);
 }
 
 // The form as the server knows it; what is not answered is null or left out.
 export function read() {
+  return answers("checked", text.value);
+}
+
+// What the form held when the page came: a person may answer before this script runs.
+export function readFirst() {
+  return answers("defaultChecked", text.defaultValue);
+}
+
+function answers(part, reasons) {
   const scores = {};
   for (const { dataset } of form.querySelectorAll(".side")) {
     const place = dataset.question.lastIndexOf(".");
-    const value = number(dataset.question);
+    const value = number(dataset.question, part);
     if (value !== null) (scores[dataset.question.slice(0, place)] ??= {})[dataset.question.slice(place + 1)] = value;
   }
-  const value = { winner: chosen("winner"), scores, justification: text.value || null };
+  const value = { winner: chosen("winner", part), scores, justification: reasons || null };
   if (!isReview) {
-    value.confidence = number("confidence");
-    value.is_coherent = { true: true, false: false }[chosen("is_coherent")] ?? null;
-    value.skip_reason = chosen("skip_reason");
+    value.confidence = number("confidence", part);
+    value.is_coherent = { true: true, false: false }[chosen("is_coherent", part)] ?? null;
+    value.skip_reason = chosen("skip_reason", part);
   }
   return value;
 }
