@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from debatebench.landing.annotation_journals import FormState
-from debatebench.output.annotation.debates import DimensionShown
+from debatebench.output.annotation.debates import ShownDebate
 
 SKIP_WORDS = {
     "cannot_judge": "I cannot judge it",
@@ -44,18 +43,22 @@ def words_in_list(state: FormState) -> str:
     return {"open": "not begun", "draft": "begun", "changed": "changed and not handed in"}[state.status]
 
 
-def change_in_words(one: FormState, other: FormState, dimensions: Sequence[DimensionShown]) -> str:
+def change_in_words(one: FormState, other: FormState, debate: ShownDebate) -> str:
     """What differs between two states of a form, as in `the winner` or `3 answers`."""
-    fields = _changed_fields(one.form, other.form, {dimension.name: dimension.title for dimension in dimensions})
+    fields = _changed_fields(one.form, other.form, debate)
     if one.is_handed_in != other.is_handed_in and not fields:
         return "the hand-in"
     return " and ".join(fields) if len(fields) <= 2 else f"{len(fields)} answers"
 
 
-def _changed_fields(one: dict[str, Any], other: dict[str, Any], titles: dict[str, str]) -> list[str]:
+def _changed_fields(one: dict[str, Any], other: dict[str, Any], debate: ShownDebate) -> list[str]:
     scores, others = (form.get("scores") or {} for form in (one, other))
-    pairs = [(name, side) for name in {**scores, **others} for side in {**scores.get(name, {}), **others.get(name, {})}]
-    changed = [(name, side) for name, side in pairs if scores.get(name, {}).get(side) != others.get(name, {}).get(side)]
-    found = [f"{titles.get(name, name)}: {side.capitalize()}" for name, side in changed]
-    names = [name for name in {**_FIELDS, **one, **other} if name != "scores" and one.get(name) != other.get(name)]
-    return [*found, *(_FIELDS.get(name, name) for name in names)]
+    ranks, places = (form.get("ranks") or {} for form in (one, other))
+    found = [
+        f"{dimension.title}: {debate.names[side]}"
+        for dimension in debate.dimensions
+        for side in debate.sides
+        if scores.get(dimension.name, {}).get(side) != others.get(dimension.name, {}).get(side)
+    ]
+    found += [f"the place of {debate.names[team]}" for team in debate.sides if ranks.get(team) != places.get(team)]
+    return [*found, *(words for name, words in _FIELDS.items() if one.get(name) != other.get(name))]

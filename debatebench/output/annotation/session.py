@@ -20,7 +20,6 @@ from debatebench.landing.annotation_journals import (
 from debatebench.landing.annotation_writing import FormJournal, StaleError
 from debatebench.output.annotation.assignments import assign, assigned_debates, in_order
 from debatebench.output.annotation.debates import (
-    DimensionShown,
     Material,
     ShownDebate,
     imported_annotations,
@@ -96,11 +95,6 @@ class Session:
         """The run or import that is annotated."""
         return self.material.run_tag
 
-    @property
-    def dimensions(self) -> tuple[DimensionShown, ...]:
-        """The dimensions of the forms."""
-        return self.material.dimensions
-
     def debate(self, key: str) -> ShownDebate | None:
         """The debate of this key, if this person has it."""
         return next((debate for debate in self.debates if debate.key == key), None)
@@ -135,7 +129,7 @@ class Session:
         With `window`, what is stale is kept beside what is saved. `resolves` are the windows whose versions are not
         needed any more.
         """
-        good = self._checked(form)
+        good = self._checked(form, debate)
         with self._kept_aside(debate, window, good):
             return Saved(
                 self.journal.save(debate.debate_id, self.author, revision, good, self._time(), None, window, resolves)
@@ -151,8 +145,8 @@ class Session:
         resolves: Collection[str] = (),
     ) -> Saved:
         """Save a form for good. Raises `BadFormError`, `IncompleteError` and `StaleError`; see `save`."""
-        good = self._checked(form)
-        if missing := missing_in(good, self.dimensions):
+        good = self._checked(form, debate)
+        if missing := missing_in(good, debate):
             raise IncompleteError(missing)
         at = self._time()
         record = self.record(debate, good, at).model_dump(mode="json")
@@ -178,8 +172,8 @@ class Session:
                 self.journal.keep_aside(debate.debate_id, self.author, window, form, self._time())
             raise
 
-    def _checked(self, form: Any) -> dict[str, Any]:
-        return checked(form, self.dimensions, is_review=self.is_review)
+    def _checked(self, form: Any, debate: ShownDebate) -> dict[str, Any]:
+        return checked(form, debate, is_review=self.is_review)
 
     def next_key(self, after: ShownDebate | None = None) -> str | None:
         """The next debate whose form is not handed in, after this one; without one, first those changed since."""
@@ -224,7 +218,7 @@ def open_session(
                 "run_tag": run_tag,
                 "debate_id": debate.debate_id,
                 "annotator_id": annotator,
-                **verdict_of(form, material.dimensions),
+                **verdict_of(form, debate),
                 "annotated_at": at,
                 "source": SOURCE,
             }

@@ -3,6 +3,7 @@
 
 import { differences, fill, read, readFirst, set } from "./answers.js";
 import { addClearButtons, listen } from "./keys.js";
+import "./ranks.js";
 import { show } from "./versions.js";
 
 const form = document.getElementById("form");

@@ -35,7 +35,11 @@ function answers(part, reasons) {
     const value = number(dataset.question, part);
     if (value !== null) (scores[dataset.question.slice(0, place)] ??= {})[dataset.question.slice(place + 1)] = value;
   }
-  const value = { winner: chosen("winner", part), scores, justification: reasons || null };
+  const teams = [...form.querySelectorAll(".rank")];
+  const places = teams.map(({ dataset }) => [dataset.team, number(dataset.question, part)]);
+  const ranks = Object.fromEntries(places.filter(([, place]) => place !== null));
+  const outcome = teams.length ? { ranks } : { winner: chosen("winner", part) };
+  const value = { ...outcome, scores, justification: reasons || null };
   if (!isReview) {
     value.confidence = number("confidence", part);
     value.is_coherent = { true: true, false: false }[chosen("is_coherent", part)] ?? null;
@@ -50,7 +54,8 @@ export function flat(value) {
   const keep = (name, answer) => {
     if (answer !== null && answer !== undefined) found[name] = String(answer);
   };
-  for (const [name, answer] of Object.entries(value)) if (name !== "scores") keep(name, answer);
+  for (const [name, answer] of Object.entries(value)) if (name !== "scores" && name !== "ranks") keep(name, answer);
+  for (const [team, place] of Object.entries(value.ranks ?? {})) keep(`rank:${team}`, place);
   for (const [dimension, sides] of Object.entries(value.scores ?? {}))
     for (const [side, score] of Object.entries(sides)) keep(`${dimension}.${side}`, score);
   return found;
@@ -75,6 +80,7 @@ export function set(name, answer) {
 export function fill(value) {
   const answers = flat(value);
   for (const { dataset } of form.querySelectorAll("[data-question]")) set(dataset.question, answers[dataset.question]);
+  form.dispatchEvent(new Event("filled"));
 }
 
 export function isAnswered(name) {
