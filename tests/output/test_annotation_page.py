@@ -145,8 +145,12 @@ def test_a_whole_annotation_needs_only_the_keyboard(browser: Browser, tmp_path: 
             "confidence": 4,
             "is_coherent": True,
             "skip_reason": None,
+            "ranks": None,
+            "team_scores": None,
             "source": "debatebench annotate",
             "metadata": None,
+            "ranks": None,
+            "team_scores": None,
         }
         # And back: nothing keeps the focus.
         tab_to(page, "hand-in")

@@ -66,7 +66,7 @@ class Person:
 
     def __post_init__(self) -> None:
         self.session = open_session(self.workspace, TAG, self.name, now=now)
-        self.questions = tuple(each.name for each in self.session.dimensions)
+        self.questions = tuple(each.name for each in self.session.debates[0].dimensions)
         self.start()
 
     # --- the server -------------------------------------------------------------------------------------------------

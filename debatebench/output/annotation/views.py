@@ -7,9 +7,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import TWO_SIDES, ShownDebate
 from debatebench.output.annotation.form_words import SKIP_WORDS, change_in_words, words_in_list, words_on_page
+=======
+from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
+>>>>>>> main
 from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
@@ -18,10 +22,15 @@ from debatebench.shared.records import Annotation
 ASSETS = {
     "annotation.css": "text/css",
     "annotation.js": "text/javascript",
+<<<<<<< HEAD
     "answers.js": "text/javascript",
     "keys.js": "text/javascript",
     "ranks.js": "text/javascript",
     "versions.js": "text/javascript",
+=======
+    "ranks.js": "text/javascript",
+    "reading.js": "text/javascript",
+>>>>>>> main
 }
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
@@ -70,6 +79,7 @@ class Views:
             "author": session.author,
             **asdict(session.progress()),
             "next": session.next_key(),
+            "not_shown": NOT_SHOWN,
             "debates": debates,
         }
 
@@ -91,7 +101,12 @@ class Views:
             "total": len(session.debates),
             "done": session.progress().done,
             "before": session.debates[place - 1].key if place else None,
+<<<<<<< HEAD
             "following": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
+=======
+            "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
+            "material": session.material,
+>>>>>>> main
             "people": self._people(debate),
             "api": f"{self._root}/api/debates/{debate.key}",
         }
@@ -103,12 +118,18 @@ class Views:
         data: dict[str, Any] = {
             "key": debate.key,
             "motion": debate.motion,
+            "category": debate.category,
+            "info_slide": debate.info_slide,
+            "rules": debate.rules,
+            "language": self._session.material.language,
             "speeches": [{"side": each.side, "stage": each.stage, "text": each.text} for each in debate.speeches],
             "dimensions": [
                 {
                     "dimension": each.name,
                     "description": each.description,
                     "anchors": {str(score): text for score, text in each.anchors},
+                    "weight": float(each.weight),
+                    "guidance": [{"when": when, "text": text} for when, text in each.guidance],
                 }
                 for each in debate.dimensions
             ],
