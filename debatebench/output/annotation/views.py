@@ -7,13 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
 from debatebench.landing.annotation_journals import FormState
-from debatebench.output.annotation.debates import TWO_SIDES, ShownDebate
-from debatebench.output.annotation.form_words import SKIP_WORDS, change_in_words, words_in_list, words_on_page
-=======
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
->>>>>>> main
+from debatebench.output.annotation.form_words import SKIP_WORDS, change_in_words, words_in_list, words_on_page
 from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
@@ -22,15 +18,11 @@ from debatebench.shared.records import Annotation
 ASSETS = {
     "annotation.css": "text/css",
     "annotation.js": "text/javascript",
-<<<<<<< HEAD
     "answers.js": "text/javascript",
     "keys.js": "text/javascript",
     "ranks.js": "text/javascript",
-    "versions.js": "text/javascript",
-=======
-    "ranks.js": "text/javascript",
     "reading.js": "text/javascript",
->>>>>>> main
+    "versions.js": "text/javascript",
 }
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
@@ -101,12 +93,8 @@ class Views:
             "total": len(session.debates),
             "done": session.progress().done,
             "before": session.debates[place - 1].key if place else None,
-<<<<<<< HEAD
             "following": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
-=======
-            "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
             "material": session.material,
->>>>>>> main
             "people": self._people(debate),
             "api": f"{self._root}/api/debates/{debate.key}",
         }
