@@ -136,7 +136,7 @@ def test_a_run_of_our_own_keeps_annotations_in_the_built_warehouse(copied: Path)
     workspace = Workspace(copied)
     session = session_of(workspace, run_tag="t")
     for debate in session.debates[:2]:
-        session.hand_in(debate, 0, full_form(tuple(each.name for each in session.dimensions)))
+        session.hand_in(debate, 0, full_form(tuple(each.name for each in session.material.dimensions)))
     assert debatebench_here(copied, "land").code == 0
     assert rows(workspace, "select count(*), count(distinct debate_id) from marts.annotations") == [(2, 2)]
     assert rows(workspace, "select count(*) from marts.debates")[0][0] > 2
@@ -397,7 +397,7 @@ def test_an_export_in_either_shape_is_imported_as_the_same_rows(copied: Path, tm
 def test_an_export_says_what_debateflow_cannot_hold(copied: Path, tmp_path: Path):
     workspace = Workspace(copied)
     session = session_of(workspace, run_tag="t")
-    session.hand_in(session.debates[0], 0, full_form(tuple(each.name for each in session.dimensions)))
+    session.hand_in(session.debates[0], 0, full_form(tuple(each.name for each in session.material.dimensions)))
     assert debatebench_here(copied, "land").code == 0
     done = debatebench_here(
         copied, "export", "--format", "debateflow", "--run-tag", "t", "--out-dir", str(tmp_path / "out")
@@ -477,7 +477,7 @@ def test_a_dimension_without_a_known_scale_is_not_asked_for(tmp_path: Path):
     with duckdb.connect(str(workspace.database)) as con:
         con.execute("update raw.dimensions set max_score = null where dimension = 'clash'")
     session = session_of(workspace)
-    assert [each.name for each in session.dimensions] == [QUESTIONS[1]]
+    assert [each.name for each in session.material.dimensions] == [QUESTIONS[1]]
     session.hand_in(session.debates[0], 0, full_form(QUESTIONS[1:]))
 
 
