@@ -64,12 +64,9 @@ def annotate(
         work = open_session(workspace, run_tag, annotator, now=now, annotators=names, overlap=overlap, revise=revise)
     session = work if isinstance(work, Session) else work.session
     what = "with an agreed verdict" if review else "annotated"
-    note(f"{session.count_done():,} of {len(session.debates):,} debates are {what}. Ctrl-C stops the server.")
+    note(f"{session.progress().words(what)}. Ctrl-C stops the server.")
     try:
         served = Served("annotate", partial(make_app, work), ("GET", "HEAD", "POST"))
         serve(served, port=port, announce=say, open_browser=not no_browser)
     finally:
-        note(
-            f"{session.count_done():,} of {len(session.debates):,} debates are {what}; "
-            "`debatebench land` adds them to the warehouse."
-        )
+        note(f"{session.progress().words(what)}; `debatebench land` adds them to the warehouse.")
