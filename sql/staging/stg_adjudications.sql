@@ -1,2 +1,3 @@
--- One row per debate on which people agreed on a verdict after they had annotated it.
-select run_tag, debate_id, adjudicator_id, winner, justification, scores, adjudicated_at from raw.adjudications
+-- One row per reviewer and debate: the verdict that was recorded as agreed after people had annotated the debate.
+select run_tag, debate_id, adjudicator_id, winner, justification, scores, is_coherent, adjudicated_at
+from raw.adjudications

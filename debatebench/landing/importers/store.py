@@ -352,6 +352,7 @@ def _compare_with_kept(
         replaced=tuple(differing),
         warnings=[*source.agreement.warnings, *_orphans(source, debates), *_facts(source.agreement, manifest)],
         annotators=frozenset(key[2] for key in source.units if key[0] == "annotation"),
+        reviewers=frozenset(key[2] for key in source.units if key[0] == "adjudication"),
     )
 
 
