@@ -6,6 +6,8 @@ reviews as (
     select
         run_tag, debate_id, adjudicator_id, scores, adjudicated_at,
         is_coherent is false as is_against,
+        list_sort(ranks) as ranks,
+        list_sort(team_scores) as team_scores,
         coalesce(
             winner,
             macros.higher_side(
@@ -25,8 +27,10 @@ outcomes as (
         list_sort(list(adjudicator_id)) as reviewers,
         bool_and(is_against) as is_no_debate,
         bool_or(is_against) <> bool_and(is_against) as is_parted_on_coherence,
-        count(distinct winner) > 1 as is_parted_on_winner,
-        min(winner) as winner
+        count(distinct winner) > 1 or count(distinct ranks) > 1 as is_parted_on_winner,
+        min(winner) as winner,
+        min(ranks) as ranks,
+        case when count(distinct team_scores) = 1 then min(team_scores) end as team_scores
 
     from reviews
     group by run_tag, debate_id
@@ -70,28 +74,32 @@ agreed_scores as (
 
 ),
 
+said as (
+
+    select
+        *,
+        case
+            when is_no_debate then 'not_coherent'
+            when is_parted_on_coherence then 'reviewers_differ_on_coherence'
+            when is_parted_on_winner then 'reviewers_differ_on_the_winner'
+            when winner is not null or ranks is not null then 'agreed'
+            else 'no_winner'
+        end as outcome
+
+    from outcomes
+
+),
+
 final as (
 
     select
-        outcomes.run_tag, outcomes.debate_id, outcomes.reviewers,
-        case
-            when outcomes.is_no_debate then 'not_coherent'
-            when outcomes.is_parted_on_coherence then 'reviewers_differ_on_coherence'
-            when outcomes.is_parted_on_winner then 'reviewers_differ_on_the_winner'
-            when outcomes.winner is not null then 'agreed'
-            else 'no_winner'
-        end as outcome,
-        outcomes.is_no_debate,
-        case
-            when not (outcomes.is_parted_on_coherence or outcomes.is_parted_on_winner or outcomes.is_no_debate)
-                then outcomes.winner
-        end as winner,
-        case
-            when not (outcomes.is_parted_on_coherence or outcomes.is_parted_on_winner or outcomes.is_no_debate)
-                then agreed_scores.scores
-        end as scores
+        said.run_tag, said.debate_id, said.reviewers, said.outcome, said.is_no_debate,
+        case when said.outcome = 'agreed' then said.winner end as winner,
+        case when said.outcome = 'agreed' then agreed_scores.scores end as scores,
+        case when said.outcome = 'agreed' then said.ranks end as ranks,
+        case when said.outcome = 'agreed' then said.team_scores end as team_scores
 
-    from outcomes
+    from said
     left join agreed_scores using (run_tag, debate_id)
 
 )
