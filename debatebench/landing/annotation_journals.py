@@ -1,10 +1,11 @@
 """Annotations made here: their journals → records, and the state of every form.
 
 `warehouse/journal/<run tag>.annotations/` has one journal per annotator, named after the annotator, so that people
-never wait for each other; one per reviewer, `_adjudications.<name>.jsonl`, with the verdicts that this reviewer recorded
-as agreed; and `_assignments.jsonl`, which says who annotates which debate. Earlier versions kept the verdicts of all
-reviewers in `_adjudications.jsonl`, the last about a debate; they count until the same reviewer records another one. The lines are those of every journal. A header names the run, and every later
-event replaces an earlier one about the same debate:
+never wait for each other; one per reviewer, `_adjudications.<name>.jsonl`, with the verdicts that this reviewer
+recorded as agreed; and `_assignments.jsonl`, which says who annotates which debate. Earlier versions kept the verdicts
+of all reviewers in `_adjudications.jsonl`, the last about a debate; each counts until the journal of its reviewer has a
+form about the debate. The lines are those of every journal. A header names the run, and every later event replaces an
+earlier one about the same debate:
 
     draft       what a form holds after a change
     final       a form that was handed in: also the record that lands
@@ -13,6 +14,7 @@ event replaces an earlier one about the same debate:
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +85,11 @@ class Forms:
 def check_annotator(name: str) -> str:
     """Return `name` when it can name an annotator and a file, else raise `UsageError`."""
     return check_plain_name(name, "an annotator's name")
+
+
+def folded(name: str) -> str:
+    """What is equal for two spellings of one person's name: without case, and in one form of Unicode."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def annotations_folder(journals: Path, run_tag: str) -> Path:

@@ -162,7 +162,7 @@ class _KeyedAnnotation(_Annotation):
 
 
 def find_files(path: Path) -> list[Path]:
-    """The file itself; or the *.json and *.jsonl in `debates`, `annotations` and `adjudications`, else those in the folder, by name."""
+    """The file itself; or the *.json and *.jsonl in the folders of debates and verdicts, else in this one, by name."""
     if not path.is_dir():
         return [path]
     folders = [path / name for name in _FOLDERS if (path / name).is_dir()] or [path]

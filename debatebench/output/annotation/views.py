@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from debatebench.output.annotation.debates import TWO_SIDES, ShownDebate
-from debatebench.output.annotation.review import Review, parts
+from debatebench.output.annotation.review import Review
+from debatebench.output.annotation.review_views import people_said, review_data, review_in_list
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
-from debatebench.shared.records import Annotation
 
 ASSETS = {"annotation.css": "text/css", "annotation.js": "text/javascript", "ranks.js": "text/javascript"}
 """The files that pages load, and their types."""
@@ -40,7 +40,7 @@ class Views:
     def overview_data(self) -> dict[str, Any]:
         """Whose work it is, how much of it is done, and the state of each debate in order."""
         session = self._session
-        annotations = self._review.annotations() if self._review else {}
+        listed = review_in_list(self._review, session.debates) if self._review else {}
         forms = session.journal.forms()
         debates = []
         for debate in session.debates:
@@ -52,10 +52,7 @@ class Views:
             }
             if not state.revision:
                 shown["status"] = "open"
-            if self._review:
-                people = annotations.get(debate.debate_id, [])
-                shown |= {"annotators": [each.annotator_id for each in people], "parts": parts(people)}
-            debates.append(shown)
+            debates.append(shown | listed.get(debate.debate_id, {}))
         return {
             "run_tag": session.run_tag,
             "author": session.author,
@@ -72,6 +69,10 @@ class Views:
         session = self._session
         place = session.debates.index(debate)
         state = session.state(debate)
+        review = self._review_data(debate)
+        if review and not state.revision:
+            # Nothing of it is saved before the reviewer changes something or records the verdict.
+            state = replace(state, form=review["proposed"])
         values = {
             "debate": debate,
             "state": state,
@@ -82,7 +83,8 @@ class Views:
             "done": session.count_done(),
             "before": session.debates[place - 1].key if place else None,
             "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
-            "people": self._people(debate),
+            "people": people_said(self._review, debate) if self._review else [],
+            "review": review,
             "api": f"{self._root}/api/debates/{debate.key}",
         }
         return self._render("debate.html", values)
@@ -108,25 +110,12 @@ class Views:
             "is_handed_in": state.is_handed_in,
         }
         if self._review:
-            data["annotations"] = self._people(debate)
+            data["annotations"] = people_said(self._review, debate)
+            data["review"] = review_data(self._review, debate)
         return data
 
-    def _people(self, debate: ShownDebate) -> list[dict[str, Any]]:
-        """The annotations of a debate, in a review."""
-        if self._review is None:
-            return []
-        return [
-            {
-                "annotator": each.annotator_id,
-                "winner": each.winner,
-                "confidence": each.confidence,
-                "is_coherent": each.is_coherent,
-                "justification": each.justification,
-                "ranks": {place.team: place.rank for place in each.ranks or ()},
-                "scores": _scores_of(each),
-            }
-            for each in self._review.annotations().get(debate.debate_id, [])
-        ]
+    def _review_data(self, debate: ShownDebate) -> dict[str, Any] | None:
+        return review_data(self._review, debate) if self._review else None
 
     def _render(self, template: str, values: dict[str, Any]) -> str:
         common = {
@@ -138,17 +127,3 @@ class Views:
             "places": _PLACES,
         }
         return render(self._environment, template, {**common, **values})
-
-
-def _scores_of(annotation: Annotation) -> dict[str, dict[str, str]]:
-    """Dimension → side or team → score as text."""
-    found: dict[str, dict[str, str]] = {}
-    for score in annotation.scores or ():
-        found[score.dimension] = {"pro": _exact(score.pro), "con": _exact(score.con)}
-    for each in annotation.team_scores or ():
-        found.setdefault(each.dimension, {})[each.team] = _exact(each.score)
-    return found
-
-
-def _exact(score: Decimal) -> str:
-    return f"{score.normalize():f}"

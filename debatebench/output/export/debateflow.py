@@ -59,8 +59,8 @@ def _write_flow(snapshot: Snapshot, folder: Path, *, shape: Shape) -> Contents:
     for debate in debates.values():
         _write(folder / "debates" / f"{_file_name(debate.debate_id)}.json", flow.debate(debate), rows, folder)
     written = flow.listed if shape == "listed" else flow.keyed
-    for subfolder, annotations in (("annotations", flow.annotations), ("adjudications", flow.reviews)):
-        for annotation in annotations:
+    for subfolder, verdicts in (("annotations", flow.annotations), ("adjudications", flow.reviews)):
+        for annotation in verdicts:
             if annotation.debate_id in debates:
                 name = f"{_file_name(annotation.debate_id)}_{_file_name(annotation.annotator_id)}.json"
                 _write(folder / subfolder / name, written(annotation), rows, folder)
@@ -174,7 +174,7 @@ class _Flow:
         )
 
     def left_out(self, written: Collection[str]) -> list[LeftOut]:
-        """Debates, annotations, reviews and scores that the format cannot hold; `written` are the debates that it can."""
+        """Debates, annotations, reviews and scores that the format cannot hold; it can hold the debates `written`."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for debate in self.debates():
             if (objection := self.objection(debate)) is not None:
@@ -183,11 +183,11 @@ class _Flow:
             LeftOut(what="debates", why=why, count=len(ids), run_tag=self._run_tag, names=tuple(ids))
             for why, ids in found.items()
         ]
-        for what, annotations in (("annotations", self.annotations), ("agreed verdicts", self.reviews)):
-            lost = sum(each.debate_id not in written for each in annotations)
+        for what, verdicts in (("annotations", self.annotations), ("agreed verdicts", self.reviews)):
+            lost = sum(each.debate_id not in written for each in verdicts)
             if lost:
                 parts.append(LeftOut(what=what, why="so are their debates", count=lost, run_tag=self._run_tag))
-            scores = sum(len(each.scores or ()) - len(_held(each)) for each in annotations)
+            scores = sum(len(each.scores or ()) - len(_held(each)) for each in verdicts)
             if scores:
                 why = "DebateFlow's rubric has no such dimension or score"
                 parts.append(LeftOut(what=f"scores of {what}", why=why, count=scores, run_tag=self._run_tag))

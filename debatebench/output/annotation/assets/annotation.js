@@ -45,8 +45,8 @@ import { ranks } from "./ranks.js";
     const value = { ...outcome, scores, justification: text.value || null };
     if (!isReview) {
       value.confidence = number("confidence");
-      value.is_coherent = { true: true, false: false }[chosen("is_coherent")] ?? null;
     }
+    value.is_coherent = { true: true, false: false }[chosen("is_coherent")] ?? null;
     return value;
   }
 
