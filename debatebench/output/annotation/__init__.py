@@ -5,7 +5,7 @@ person: no debaters, no weaknesses, no judges and no other people's annotations.
 
 app.py          the addresses of the pages, and what they answer
 assignments.py  who annotates which debates, in which order, and how that changes
-debates.py      what a page may show of a run: motions, speeches, dimensions with their anchors
+debates.py      what a page may show of a run: the topic, the speeches and the rubric, as its judges had them
 form.py         what a form may hold, and what it must hold to be handed in
 review.py       what people differ and agree on, and the verdict that a reviewer records
 review_views.py what the pages of a review show

@@ -6,13 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from debatebench.output.annotation.debates import TWO_SIDES, ShownDebate
+from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
 from debatebench.output.annotation.review import Review
 from debatebench.output.annotation.review_views import people_said, review_data, review_in_list
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
 
-ASSETS = {"annotation.css": "text/css", "annotation.js": "text/javascript", "ranks.js": "text/javascript"}
+ASSETS = {
+    "annotation.css": "text/css",
+    "annotation.js": "text/javascript",
+    "ranks.js": "text/javascript",
+    "reading.js": "text/javascript",
+}
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
 _CONFIDENCES = {1: "a guess", 2: "unsure", 3: "fairly sure", 4: "sure", 5: "certain"}
@@ -59,6 +64,7 @@ class Views:
             "done": session.count_done(),
             "total": len(session.debates),
             "next": session.next_key(),
+            "not_shown": NOT_SHOWN,
             "debates": debates,
         }
 
@@ -85,6 +91,7 @@ class Views:
             "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
             "people": people_said(self._review, debate) if self._review else [],
             "review": review,
+            "material": session.material,
             "api": f"{self._root}/api/debates/{debate.key}",
         }
         return self._render("debate.html", values)
@@ -95,12 +102,18 @@ class Views:
         data: dict[str, Any] = {
             "key": debate.key,
             "motion": debate.motion,
+            "category": debate.category,
+            "info_slide": debate.info_slide,
+            "rules": debate.rules,
+            "language": self._session.material.language,
             "speeches": [{"side": each.side, "stage": each.stage, "text": each.text} for each in debate.speeches],
             "dimensions": [
                 {
                     "dimension": each.name,
                     "description": each.description,
                     "anchors": {str(score): text for score, text in each.anchors},
+                    "weight": float(each.weight),
+                    "guidance": [{"when": when, "text": text} for when, text in each.guidance],
                 }
                 for each in debate.dimensions
             ],
