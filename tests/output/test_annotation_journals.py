@@ -35,6 +35,7 @@ from debatebench.output.annotation.debates import read_material
 from debatebench.output.annotation.review import differences, is_apart, open_review, proposed
 from debatebench.output.annotation.review_views import review_data
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
+from debatebench.output.export import export
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.warehouse.doctor import examine
@@ -387,8 +388,7 @@ def test_debates_on_which_people_differ_come_first_in_a_review(tmp_path: Path):
     assert "winner" not in agreed[five]
     assert "is_coherent" not in agreed[four]
     assert agreed[two]["scores"]["clash"] == {"pro": 3}
-    land(workspace)
-    assert rows(workspace, "select count(*) from raw.adjudications") == [(0,)]
+    assert not any(review.session.state(debate).revision for debate in review.session.debates)
 
 
 @given(st.decimals(0, 30, places=1), st.integers(-5, 5), st.integers(1, 100))
@@ -454,6 +454,89 @@ def test_the_journal_of_all_reviewers_of_earlier_versions_is_read_and_taken_over
     session.hand_in(done, session.state(done).revision, verdict(winner="con"))
     land(workspace)
     assert rows(workspace, names) == [("eve", "con"), ("fay", "tie")]
+
+
+def ten_debates(tmp_path: Path) -> Workspace:
+    """A workspace with the import `ten`: debates e0 to e9, annotated by ann and ben."""
+    debate = json.loads((DEBATEFLOW / "debates" / "aaaa0001.json").read_text())
+    for n in range(10):
+        debate["metadata"]["debate_id"] = f"e{n}"
+        (tmp_path / f"e{n}.json").write_text(json.dumps(debate))
+    workspace = Workspace(tmp_path / "w")
+    for n in range(10):
+        add_import(workspace, "ten", "debateflow", tmp_path / f"e{n}.json")
+    land(workspace)
+    annotate(workspace, "ann", "ten", winner="pro")
+    annotate(workspace, "ben", "ten", winner="con")
+    return workspace
+
+
+def test_ten_debates_reviewed_by_two_keep_every_original_and_who_agreed_on_what(tmp_path: Path):
+    workspace = ten_debates(tmp_path)
+    land(workspace)
+    originals = rows(workspace, "from raw.annotations order by debate_id, annotator_id")
+    said = {
+        **{
+            f"e{n}": (verdict(winner="con"), verdict(winner="con", scores={"rebuttal_quality": {"pro": 1, "con": 3}}))
+            for n in range(6)
+        },
+        "e6": (verdict(winner="pro"), verdict(winner="tie")),
+        "e7": (verdict(winner=None, is_coherent=False, justification="no debate"),) * 2,
+        "e8": (verdict(), verdict(winner=None, is_coherent=False, justification="no debate")),
+        "e9": (verdict(winner="tie"), None),
+    }
+    for place, name in enumerate(("eve", "fay")):
+        session = open_review(workspace, "ten", name, now=now).session
+        for debate in session.debates:
+            if (form := said[debate.debate_id][place]) is not None:
+                session.hand_in(debate, 0, form)
+    update_warehouse(workspace, None, now=now)
+    assert rows(workspace, "from raw.annotations order by debate_id, annotator_id") == originals
+    assert rows(workspace, "select adjudicator_id, count(*) from raw.adjudications group by 1 order by 1") == [
+        ("eve", 10),
+        ("fay", 9),
+    ]
+    together = dict(rows(workspace, "select debate_id, outcome from intermediate.int_agreed_verdicts"))
+    assert together == {
+        **{f"e{n}": "agreed" for n in (0, 1, 2, 3, 4, 5, 9)},
+        "e6": "reviewers_differ_on_the_winner",
+        "e7": "not_coherent",
+        "e8": "reviewers_differ_on_coherence",
+    }
+    truths = rows(
+        workspace, "select truth, debate_id, winner from marts.truths where dimension = 'overall' order by all"
+    )
+    assert truths == [
+        *[("adjudicated", f"e{n}", "con") for n in range(6)],
+        ("adjudicated", "e9", "tie"),
+        *[("annotations", f"e{n}", "tie") for n in range(10) if n != 7],
+    ]
+    parted = rows(
+        workspace,
+        "select debate_id, adjudicated_winner, review_outcome, reviewers from marts.people_differences "
+        "where unit = 'winner' and is_parted and debate_id in ('e0', 'e6', 'e9') order by 1",
+    )
+    assert parted == [
+        ("e0", "con", "agreed", "eve, fay"),
+        ("e6", None, "reviewers_differ_on_the_winner", "eve, fay"),
+        ("e9", "tie", "agreed", "eve"),
+    ]
+    folder = export(workspace, "debateflow", tmp_path / "out", run_tags=["ten"]).folder
+    reviews = sorted((folder / "adjudications").glob("*.json"))
+    assert [path.stem for path in reviews][:3] == ["e0_eve", "e0_fay", "e1_eve"]
+    other = Workspace(tmp_path / "other")
+    add_import(other, "ten", "debateflow", folder)
+    land(other)
+    for table in ("annotations", "adjudications"):
+        assert rows(other, f"from raw.{table} order by all") == rows(workspace, f"from raw.{table} order by all")
+    with pytest.raises(UsageError, match="'eve' has reviewed 'ten' in this workspace"):
+        add_import(workspace, "ten", "debateflow", folder)
+    read = [json.loads(path.read_text()) for path in reviews]
+    assert sorted((each["annotator_id"], each["debate_id"], each.get("winner", "")) for each in read) == rows(
+        workspace,
+        "select adjudicator_id, debate_id, case winner when 'pro' then 'aff' when 'con' then 'neg' else "
+        "coalesce(winner, '') end from raw.adjudications order by all",
+    )
 
 
 # --- a team ---------------------------------------------------------------------------------------------------------
