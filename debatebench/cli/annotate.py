@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import NoBrowserOption, PortOption, note, now, of_run, say, workspace_of
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ def _print_status(workspace: Workspace, run_tag: str) -> None:
     for each in people:
         leaving = "; gets no further debates" if each.is_leaving else ""
         say(
-            f"{each.name}: {each.debates:,} debates, {each.done:,} done, {each.changed:,} changed and not handed in, "
-            f"{each.begun:,} begun, {each.open:,} open{leaving}"
+            f"{each.name}: {counted(each.debates, 'debate')}, {each.done:,} done, "
+            f"{each.changed:,} changed and not handed in, {each.begun:,} begun, {each.open:,} open{leaving}"
         )
 
 
