@@ -135,12 +135,9 @@ def _serve(
     )
     session = work if isinstance(work, Session) else work.session
     what = "with an agreed verdict" if review else "annotated"
-    note(f"{session.count_done():,} of {len(session.debates):,} debates are {what}. Ctrl-C stops the server.")
+    note(f"{session.progress().words(what)}. Ctrl-C stops the server.")
     try:
         served = Served("annotate", partial(make_app, work), ("GET", "HEAD", "POST"))
         serve(served, port=port, announce=say, open_browser=open_browser)
     finally:
-        note(
-            f"{session.count_done():,} of {len(session.debates):,} debates are {what}; "
-            "`debatebench land` adds them to the warehouse."
-        )
+        note(f"{session.progress().words(what)}; `debatebench land` adds them to the warehouse.")

@@ -59,7 +59,7 @@ class Team:
 
     def has_begun(self, name: str, debate_id: str) -> bool:
         """Whether a person has saved anything about a debate, so that it stays with this person."""
-        return self.state(name, debate_id).revision > 0
+        return self.state(name, debate_id).status != "open"
 
     def debates_of(self, name: str) -> tuple[ShownDebate, ...]:
         """The debates of a person: all if nothing was assigned. Raises `UsageError` for a person without any.
@@ -156,7 +156,7 @@ def team_status(team: Team) -> list[PersonStatus]:
             for debate in team.debates
             if not forms.settings or name in forms.assigned.get(debate.debate_id, ())
         ]
-        counts = Counter(_status(team.state(name, debate_id)) for debate_id in has)
+        counts = Counter(team.state(name, debate_id).status for debate_id in has)
         found.append(
             PersonStatus(
                 name,
@@ -169,14 +169,6 @@ def team_status(team: Team) -> list[PersonStatus]:
             )
         )
     return found
-
-
-def _status(state: FormState) -> str:
-    if state.is_handed_in:
-        return "done"
-    if state.record is not None:
-        return "changed"
-    return "draft" if state.revision else "open"
 
 
 def change_team(

@@ -175,11 +175,9 @@ def _take_over(common: Path, journal: FormJournal, reviewer: str) -> None:
     if not common.exists():
         return
     for debate_id, state in read_forms(common, journal.run_tag).by_debate.items():
-        if (state.record or {}).get("adjudicator_id") != reviewer or journal.forms().of(debate_id).revision:
-            continue
-        at = str((state.record or {}).get("adjudicated_at"))
-        form = {"is_coherent": None, **(state.handed_in or {})}
-        journal.save(debate_id, reviewer, 0, form, at, state.record)
+        if state.is_handed_in and state.author == reviewer and not journal.forms().of(debate_id).revision:
+            at = str((state.record or {}).get("adjudicated_at"))
+            journal.save(debate_id, reviewer, 0, {**state.form, "is_coherent": None}, at, state.record)
 
 
 def differences(annotations: Sequence[Annotation], debate: ShownDebate) -> Differences:
@@ -226,11 +224,11 @@ def proposed(annotations: Sequence[Annotation], debate: ShownDebate) -> dict[str
 
 def _is_against(annotation: Annotation) -> bool:
     """Whether a person says that this is not a debate to be judged."""
-    return annotation.is_coherent is False or getattr(annotation, "skip_reason", None) == "not_a_debate"
+    return annotation.is_coherent is False or annotation.skip_reason == "not_a_debate"
 
 
 def _is_skipped(annotation: Annotation) -> bool:
-    return getattr(annotation, "skip_reason", None) is not None
+    return annotation.skip_reason is not None
 
 
 def _won(annotation: Annotation | Adjudication) -> tuple[str, ...]:

@@ -79,13 +79,12 @@ def together(review: Review, debate: ShownDebate, others: Sequence[Adjudication]
 
 
 def _annotation(each: Annotation) -> dict[str, Any]:
-    skipped = getattr(each, "skip_reason", None)
     return {
         **_said(each),
         "annotator": each.annotator_id,
         "is_review": False,
         "confidence": each.confidence,
-        "skip_reason": skipped,
+        "skip_reason": each.skip_reason,
     }
 
 
