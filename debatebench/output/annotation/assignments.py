@@ -96,7 +96,7 @@ class Team:
         def event(forms: Forms) -> dict[str, Any] | None:
             each = overlap if overlap is not None else forms.settings.get("overlap", min(_DEFAULT_OVERLAP, len(team)))
             if not 1 <= each <= len(team):
-                raise UsageError(f"--overlap {each} needs as many annotators; there are {len(team)}.")
+                raise UsageError(f"--overlap {each} needs as many annotators; there is {', '.join(team)}.")
             settings = {"annotators": team, "overlap": each}
             ids = [debate.debate_id for debate in self.debates]
             if forms.settings == settings:
