@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 from annotating import AnnotationServer
-from command_line import debatebench_here
+from command_line import debatebench, debatebench_here
 from judging import TEAMS, stored_workspace
 
 from debatebench.output.annotation.debates import DimensionShown, ShownDebate, read_material
@@ -101,7 +101,7 @@ def team_workspace(root: Path) -> Workspace:
     """Two debates of four teams, which two simulated judges have judged in the run `judged`."""
     stored_workspace(root, "http://127.0.0.1:9", two_sided=0, teams=2)
     (root / "configs" / "judges.yaml").write_text(SIMULATED)
-    done = debatebench_here(root, "judge", "stored", "--as", "judged")
+    done = debatebench(root, "judge", "stored", "--as", "judged")
     assert done.code == 0, done.err
     return Workspace(root)
 
