@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import NoBrowserOption, PortOption, note, now, of_run, say, workspace_of
+from debatebench.cli.common import NoBrowserOption, PortOption, note, now, of_run, say, warn, workspace_of
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def annotate(
         work = open_session(workspace, run_tag, annotator, now=now, annotators=names, overlap=overlap, revise=revise)
     session = work if isinstance(work, Session) else work.session
     what = "with an agreed verdict" if review else "annotated"
+    if session.material.left_out:
+        warn(session.material.left_out)
     note(f"{session.count_done():,} of {len(session.debates):,} debates are {what}. Ctrl-C stops the server.")
     try:
         served = Served("annotate", partial(make_app, work), ("GET", "HEAD", "POST"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,19 @@ from debatebench.output.annotation.debates import ShownDebate
 from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
+from debatebench.shared.scales import plain
 
-ASSETS = {"annotation.css": "text/css", "annotation.js": "text/javascript"}
+ASSETS = {"annotation.css": "text/css", "scores.js": "text/javascript", "annotation.js": "text/javascript"}
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
 _CONFIDENCES = {1: "a guess", 2: "unsure", 3: "fairly sure", 4: "sure", 5: "certain"}
 _SIDES = {"pro": "Pro", "con": "Con"}
 _WINNERS = {"pro": "Pro", "con": "Con", "tie": "Tie"}
+
+
+def _plain(score: Decimal | int | float) -> str:
+    """A score as text, with the decimals that were chosen."""
+    return plain(Decimal(repr(score)) if isinstance(score, float) else Decimal(score))
 
 
 class Views:
@@ -33,7 +40,10 @@ class Views:
 
     def overview(self) -> str:
         """The page with the progress and all debates."""
-        return self._render("overview.html", {"overview": self.overview_data()})
+        keys: dict[str, list[str]] = {}
+        for dimension in self._session.dimensions:
+            keys.setdefault(dimension.keys, []).append(dimension.title)
+        return self._render("overview.html", {"overview": self.overview_data(), "keys": keys})
 
     def overview_data(self) -> dict[str, Any]:
         """Whose work it is, how much of it is done, and the state of each debate in order."""
@@ -60,6 +70,7 @@ class Views:
             "done": session.count_done(),
             "total": len(session.debates),
             "next": session.next_key(),
+            "left_out": session.material.left_out,
             "debates": debates,
         }
 
@@ -97,7 +108,8 @@ class Views:
                 {
                     "dimension": each.name,
                     "description": each.description,
-                    "anchors": {str(score): text for score, text in each.anchors},
+                    "scale": {name: plain(getattr(each.scale, name)) for name in ("low", "high", "step")},
+                    "anchors": {anchor.score: anchor.text for anchor in each.anchors},
                 }
                 for each in self._session.dimensions
             ],
@@ -136,5 +148,6 @@ class Views:
             "confidences": _CONFIDENCES,
             "sides": _SIDES,
             "winners": _WINNERS,
+            "plain": _plain,
         }
         return render(self._environment, template, {**common, **values})

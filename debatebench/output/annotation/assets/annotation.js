@@ -1,6 +1,6 @@
 // Saves the form at every change, one request at a time, and says what was saved. Without an answer nothing counts as
 // saved; the page asks again until there is one.
-"use strict";
+import { takeKey } from "./scores.js";
 
 (() => {
   const form = document.getElementById("form");
@@ -20,6 +20,7 @@
   let isFinishing = false;
   let saving = null;
   let timer = 0;
+  let words = status.textContent;
   let saved = JSON.stringify(read());
 
   function chosen(name) {
@@ -37,7 +38,8 @@
     for (const group of form.querySelectorAll(".side")) {
       const place = group.dataset.question.lastIndexOf(".");
       const dimension = group.dataset.question.slice(0, place);
-      const value = number(group.querySelector("input").name);
+      const text = group.querySelector("input:checked")?.value ?? group.querySelector(".number")?.dataset.score;
+      const value = text ? Number(text) : null;
       if (value !== null) (scores[dimension] ??= {})[group.dataset.question.slice(place + 1)] = value;
     }
     const value = { winner: chosen("winner"), scores, justification: text.value || null };
@@ -111,9 +113,12 @@
         return;
       } else {
         warn("");
-        say("Saved.");
+        words = "Saved.";
+        say(words);
       }
     }
+    // What was typed may be gone again before it was saved.
+    if (!isStopped && status.textContent === "Saving …") say(words);
   }
 
   function save() {
@@ -159,7 +164,9 @@
   }
 
   form.addEventListener("change", save);
-  text.addEventListener("input", () => {
+  form.addEventListener("input", (event) => {
+    // A slider that is let go of, and a choice, are changes.
+    if (!event.target.matches("textarea, .number")) return;
     clearTimeout(timer);
     timer = setTimeout(save, pauseOfTyping);
     if (!isStopped) say("Saving …");
@@ -181,8 +188,6 @@
     location.reload();
   });
 
-  const letters = { y: "true", n: "false", p: "pro", c: "con", t: "tie", 0: "10" };
-
   addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
@@ -192,12 +197,11 @@
     const at = event.target;
     if (event.ctrlKey || event.altKey || event.metaKey || !(at instanceof HTMLInputElement) || at.type !== "radio") return;
     // Inside a question only: keys of one character may mean something else to other programs everywhere else.
-    const value = letters[event.key.toLowerCase()] ?? event.key;
-    const wanted = form.querySelector(`input[name="${CSS.escape(at.name)}"][value="${CSS.escape(value)}"]`);
-    if (wanted) {
-      event.preventDefault();
-      wanted.focus();
-      if (!wanted.checked) wanted.click();
-    }
+    const value = { y: "true", n: "false", p: "pro", c: "con", t: "tie" }[event.key.toLowerCase()];
+    const wanted = value && form.querySelector(`input[name="${CSS.escape(at.name)}"][value="${value}"]`);
+    if (!wanted && !takeKey(event)) return;
+    event.preventDefault();
+    wanted?.focus();
+    if (wanted?.checked === false) wanted.click();
   });
 })();
