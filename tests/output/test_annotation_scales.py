@@ -196,10 +196,10 @@ def test_a_score_off_the_scale_is_refused_with_words(tmp_path: Path, value: obje
     from debatebench.output.annotation.form import BadFormError, checked
 
     workspace = made_workspace(tmp_path / "w", debates=1, dimensions=dimensions(SCALES))
-    material = read_material(workspace.database, TAG)
+    (debate,) = read_material(workspace.database, TAG).debates
     form = full_form(scores={"from_1_to_15": {"pro": value}})
     with pytest.raises(BadFormError, match=r"scores\.from_1_to_15\.pro (is a number|takes whole numbers from 1 to 15)"):
-        checked(form, material.dimensions)
-    good = checked(full_form(scores={"from_1_to_15": {"pro": 15.0}, "halves": {"con": 2.5}}), material.dimensions)
+        checked(form, debate)
+    good = checked(full_form(scores={"from_1_to_15": {"pro": 15.0}, "halves": {"con": 2.5}}), debate)
     assert good["scores"] == {"from_1_to_15": {"pro": 15}, "halves": {"con": 2.5}}
     assert type(good["scores"]["from_1_to_15"]["pro"]) is int

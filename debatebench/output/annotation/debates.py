@@ -7,11 +7,13 @@ can show them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.errors import UsageError
@@ -28,20 +30,31 @@ _MOST_BUTTONS = 11
 _KEY_LENGTH = 16
 _RANGE = re.compile(r"(?P<low>-?\d+(\.\d+)?)(\s*(-|–|to|\.\.+)\s*(?P<high>-?\d+(\.\d+)?))?", re.ASCII)
 
+TWO_SIDES = {"pro": "Pro", "con": "Con"}
+"""The sides of a debate of two, with their names."""
+TEAMS = {
+    "OG": "Opening Government",
+    "OO": "Opening Opposition",
+    "CG": "Closing Government",
+    "CO": "Closing Opposition",
+}
+"""The teams of a British Parliamentary debate, with their names; they stand in the place of the sides."""
+SPEAKER_POINTS = "speaker_points"
+"""What each of four teams gets in a run without dimensions."""
+
 _DEBATES = """
-select debates.debate_id, topics.motion
+select debates.debate_id, debates.format, topics.motion
 from raw.debates
 left join raw.topics using (run_tag, topic_id)
 where
     debates.run_tag = $run_tag
-    and debates.format = 'two_sided'
     and debates.status = 'complete'
     and debates.source_debate_id is null
     and debates.attack is null
 order by debates.source_position, debates.debate_id
 """
 _SPEECHES = """
-select debate_id, side, stage, content from raw.turns where run_tag = ? order by debate_id, turn_index
+select debate_id, side, position, stage, content from raw.turns where run_tag = ? order by debate_id, turn_index
 """
 _DIMENSIONS = """
 select dimension, min_score, max_score, step, description, anchors
@@ -51,21 +64,11 @@ from raw.dimensions where run_tag = ? order by source_position, dimension
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """One speech; `stage` is its place in the debate, where the format names it."""
+    """One speech. `side` may be a team of four; `stage` is its place in the debate, where the format names it."""
 
-    side: Side
+    side: str
     stage: str | None
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDebate:
-    """A debate as an annotator sees it. `key` stands for its id, which may name debaters."""
-
-    key: str
-    debate_id: str
-    motion: str
-    speeches: tuple[Speech, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,35 @@ class DimensionShown:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownDebate:
+    """A debate as an annotator sees it, and what its form asks. `key` stands for its id, which may name debaters."""
+
+    key: str
+    debate_id: str
+    motion: str
+    speeches: tuple[Speech, ...]
+    dimensions: tuple[DimensionShown, ...]
+    """What is scored, of each side."""
+    sides: tuple[str, ...] = tuple(TWO_SIDES)
+    """`pro` and `con`, or the four teams, in the order of the form."""
+
+    @property
+    def is_of_teams(self) -> bool:
+        """Whether four teams are ranked; otherwise, one of two sides wins or the debate is tied."""
+        return self.sides[0] in TEAMS
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Side or team → what people read."""
+        return TEAMS if self.is_of_teams else TWO_SIDES
+
+    @property
+    def benches(self) -> dict[str, Side]:
+        """Side or team → the side for which it speaks."""
+        return BP_POSITIONS if self.is_of_teams else {"pro": "pro", "con": "con"}
+
+
+@dataclass(frozen=True, slots=True)
 class Material:
     """What there is to annotate in a run. `without_scale` are the titles of the dimensions that cannot be scored."""
 
@@ -146,7 +178,7 @@ class Material:
                 f"Not asked, because the import does not say from where to where scores go: {names}. "
                 f"{_HOW_TO_GET_A_SCALE}"
             )
-        if not self.dimensions:
+        if not any(debate.dimensions for debate in self.debates):
             return f"No scores are asked, because the import has no dimensions. {_HOW_TO_GET_A_SCALE}"
         return None
 
@@ -157,7 +189,7 @@ _HOW_TO_GET_A_SCALE = (
 
 
 def read_material(database: Path, run_tag: str) -> Material:
-    """The complete two-sided debates of a run or import, in its order, and its dimensions.
+    """The complete debates of a run or import, in its order, and the dimensions with a scale.
 
     Raises `UsageError` for a run that has not landed, that judges the debates of another one, or that has no debate to
     annotate.
@@ -169,21 +201,39 @@ def read_material(database: Path, run_tag: str) -> Material:
             raise UsageError(
                 f"Run '{run_tag}' judges the debates of run '{source}'; annotate them there: --run-tag {source}."
             )
-        speeches: dict[str, list[Speech]] = {}
-        for debate_id, side, stage, content in con.execute(_SPEECHES, [run_tag]).fetchall():
-            speeches.setdefault(debate_id, []).append(Speech(side, stage, content))
-        debates = tuple(
-            ShownDebate(_key(run_tag, debate_id), debate_id, motion or "", tuple(speeches[debate_id]))
-            for debate_id, motion in con.execute(_DEBATES, {"run_tag": run_tag}).fetchall()
-            if {speech.side for speech in speeches.get(debate_id, ())} == {"pro", "con"}
-        )
+        dimensions, without = _dimensions(con, run_tag)
+        debates = tuple(_shown_debates(con, run_tag, dimensions))
         if not debates:
             raise UsageError(
-                f"Run '{run_tag}' has no debate to annotate: it needs complete debates of two sides with their "
-                "speeches."
+                f"Run '{run_tag}' has no debate to annotate: it needs complete debates, in which each side or team has "
+                "a speech."
             )
-        dimensions, without = _dimensions(con, run_tag)
-        return Material(run_tag, debates, tuple(dimensions), tuple(without))
+        return Material(run_tag, debates, dimensions, without)
+
+
+def _shown_debates(
+    con: duckdb.DuckDBPyConnection, run_tag: str, dimensions: tuple[DimensionShown, ...]
+) -> Iterator[ShownDebate]:
+    """The debates in which every side or team speaks."""
+    turns: dict[str, list[tuple[str, str, str | None, str]]] = {}
+    for debate_id, *turn in con.execute(_SPEECHES, [run_tag]).fetchall():
+        turns.setdefault(debate_id, []).append(tuple(turn))
+    for debate_id, how, motion in con.execute(_DEBATES, {"run_tag": run_tag}).fetchall():
+        is_of_teams = how == "british_parliamentary"
+        sides = tuple(TEAMS if is_of_teams else TWO_SIDES)
+        speeches = tuple(
+            Speech(position if is_of_teams else side, stage, content)
+            for side, position, stage, content in turns.get(debate_id, ())
+        )
+        if {speech.side for speech in speeches} == set(sides):
+            asked = dimensions or ((_speaker_points(),) if is_of_teams else ())
+            yield ShownDebate(_key(run_tag, debate_id), debate_id, motion or "", speeches, asked, sides)
+
+
+def _speaker_points() -> DimensionShown:
+    """The scale of speakers in British Parliamentary debate."""
+    words = "How well the team spoke, from 50 to 100; an ordinary speech is worth 75."
+    return DimensionShown(SPEAKER_POINTS, words, Scale.between(Decimal(50), Decimal(100)), ())
 
 
 def imported_annotations(database: Path, run_tag: str) -> list[Annotation]:
@@ -196,7 +246,7 @@ def _key(run_tag: str, debate_id: str) -> str:
     return hash_of("debate to annotate", run_tag, debate_id)[:_KEY_LENGTH]
 
 
-def _dimensions(con: duckdb.DuckDBPyConnection, run_tag: str) -> tuple[list[DimensionShown], list[str]]:
+def _dimensions(con: duckdb.DuckDBPyConnection, run_tag: str) -> tuple[tuple[DimensionShown, ...], tuple[str, ...]]:
     """The dimensions with a scale, and the titles of those without."""
     found, without = [], []
     for name, low, high, step, description, anchors in con.execute(_DIMENSIONS, [run_tag]).fetchall():
@@ -205,7 +255,7 @@ def _dimensions(con: duckdb.DuckDBPyConnection, run_tag: str) -> tuple[list[Dime
             continue
         texts = from_json(anchors.encode()) if anchors is not None else None
         found.append(DimensionShown(name, description, Scale.between(low, high, step), _anchors(texts)))
-    return found, without
+    return tuple(found), tuple(without)
 
 
 def _anchors(texts: Any) -> tuple[Anchor, ...]:

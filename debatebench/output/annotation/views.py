@@ -6,18 +6,24 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from debatebench.output.annotation.debates import ShownDebate
+from debatebench.output.annotation.debates import TWO_SIDES, ShownDebate
 from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
+from debatebench.shared.records import Annotation
 from debatebench.shared.scales import plain
 
-ASSETS = {"annotation.css": "text/css", "scores.js": "text/javascript", "annotation.js": "text/javascript"}
+ASSETS = {
+    "annotation.css": "text/css",
+    "annotation.js": "text/javascript",
+    "ranks.js": "text/javascript",
+    "scores.js": "text/javascript",
+}
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
 _CONFIDENCES = {1: "a guess", 2: "unsure", 3: "fairly sure", 4: "sure", 5: "certain"}
-_SIDES = {"pro": "Pro", "con": "Con"}
-_WINNERS = {"pro": "Pro", "con": "Con", "tie": "Tie"}
+_WINNERS = {**TWO_SIDES, "tie": "Tie"}
+_PLACES = {1: "1st", 2: "2nd", 3: "3rd", 4: "4th"}
 
 
 def _plain(score: Decimal | int | float) -> str:
@@ -41,7 +47,8 @@ class Views:
     def overview(self) -> str:
         """The page with the progress and all debates."""
         keys: dict[str, list[str]] = {}
-        for dimension in self._session.dimensions:
+        asked = (dimension for debate in self._session.debates for dimension in debate.dimensions)
+        for dimension in dict.fromkeys(asked):
             keys.setdefault(dimension.keys, []).append(dimension.title)
         return self._render("overview.html", {"overview": self.overview_data(), "keys": keys})
 
@@ -91,7 +98,6 @@ class Views:
             "done": session.count_done(),
             "before": session.debates[place - 1].key if place else None,
             "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
-            "dimensions": session.dimensions,
             "people": self._people(debate),
             "api": f"{self._root}/api/debates/{debate.key}",
         }
@@ -111,8 +117,9 @@ class Views:
                     "scale": {name: plain(getattr(each.scale, name)) for name in ("low", "high", "step")},
                     "anchors": {anchor.score: anchor.text for anchor in each.anchors},
                 }
-                for each in self._session.dimensions
+                for each in debate.dimensions
             ],
+            "sides": debate.names,
             "revision": state.revision,
             "form": state.form,
             "is_handed_in": state.is_handed_in,
@@ -132,10 +139,8 @@ class Views:
                 "confidence": each.confidence,
                 "is_coherent": each.is_coherent,
                 "justification": each.justification,
-                "scores": {
-                    score.dimension: {"pro": f"{score.pro.normalize():f}", "con": f"{score.con.normalize():f}"}
-                    for score in each.scores or ()
-                },
+                "ranks": {place.team: place.rank for place in each.ranks or ()},
+                "scores": _scores_of(each),
             }
             for each in self._review.annotations().get(debate.debate_id, [])
         ]
@@ -146,8 +151,18 @@ class Views:
             "session": self._session,
             "is_review": self._session.is_review,
             "confidences": _CONFIDENCES,
-            "sides": _SIDES,
             "winners": _WINNERS,
+            "places": _PLACES,
             "plain": _plain,
         }
         return render(self._environment, template, {**common, **values})
+
+
+def _scores_of(annotation: Annotation) -> dict[str, dict[str, str]]:
+    """Dimension → side or team → score as text."""
+    found: dict[str, dict[str, str]] = {}
+    for score in annotation.scores or ():
+        found[score.dimension] = {"pro": plain(score.pro), "con": plain(score.con)}
+    for each in annotation.team_scores or ():
+        found.setdefault(each.dimension, {})[each.team] = plain(each.score)
+    return found

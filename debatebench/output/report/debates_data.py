@@ -104,31 +104,52 @@ where run_tag = $run_tag
 """
 
 _PEOPLE = """
+with
+
+said as (
+
+    select
+        sources.debate_id, annotations.annotator_id, annotations.winner, annotations.justification,
+        annotations.confidence, annotations.is_coherent, stored.scores, annotations.ranks, annotations.team_scores
+    from intermediate.int_debate_sources as sources
+    inner join marts.annotations
+        on sources.source_run_tag = annotations.run_tag and sources.source_debate_id = annotations.debate_id
+    left join staging.stg_annotations as stored
+        on annotations.run_tag = stored.run_tag
+        and annotations.debate_id = stored.debate_id
+        and annotations.annotator_id = stored.annotator_id
+    where sources.run_tag = $run_tag
+    union all
+    select
+        sources.debate_id, concat(agreed.adjudicator_id, ' (agreed)') as annotator_id, agreed.winner,
+        agreed.justification, null as confidence, null as is_coherent, agreed.scores, agreed.ranks, agreed.team_scores
+    from intermediate.int_debate_sources as sources
+    inner join staging.stg_adjudications as agreed
+        on sources.source_run_tag = agreed.run_tag and sources.source_debate_id = agreed.debate_id
+    where sources.run_tag = $run_tag
+
+)
+
 select
-    sources.debate_id, annotations.annotator_id, annotations.winner, annotations.justification,
-    annotations.confidence, annotations.is_coherent,
-    list_transform(stored.scores, lambda score: score.dimension) as dimensions,
-    list_transform(stored.scores, lambda score: score.pro::double) as pro_scores,
-    list_transform(stored.scores, lambda score: score.con::double) as con_scores
-from intermediate.int_debate_sources as sources
-inner join marts.annotations
-    on sources.source_run_tag = annotations.run_tag and sources.source_debate_id = annotations.debate_id
-left join staging.stg_annotations as stored
-    on annotations.run_tag = stored.run_tag
-    and annotations.debate_id = stored.debate_id
-    and annotations.annotator_id = stored.annotator_id
-where sources.run_tag = $run_tag
-union all
-select
-    sources.debate_id, concat(agreed.adjudicator_id, ' (agreed)') as annotator_id, agreed.winner, agreed.justification,
-    null as confidence, null as is_coherent,
-    list_transform(agreed.scores, lambda score: score.dimension) as dimensions,
-    list_transform(agreed.scores, lambda score: score.pro::double) as pro_scores,
-    list_transform(agreed.scores, lambda score: score.con::double) as con_scores
-from intermediate.int_debate_sources as sources
-inner join staging.stg_adjudications as agreed
-    on sources.source_run_tag = agreed.run_tag and sources.source_debate_id = agreed.debate_id
-where sources.run_tag = $run_tag
+    debate_id, annotator_id, winner, justification, confidence, is_coherent,
+    list_transform(scores, lambda score: score.dimension) as dimensions,
+    list_transform(scores, lambda score: score.pro::double) as pro_scores,
+    list_transform(scores, lambda score: score.con::double) as con_scores,
+    array_to_string(
+        list_transform(
+            list_sort(list_transform(ranks, lambda each: {'rank': each.rank, 'team': each.team})),
+            lambda each: concat(each.rank, '. ', each.team)
+        ),
+        ', '
+    ) as places,
+    array_to_string(
+        list_transform(
+            team_scores,
+            lambda each: concat(replace(each.dimension, '_', ' '), ' of ', each.team, ': ', each.score::double)
+        ),
+        ', '
+    ) as team_scores
+from said
 """
 
 _GOLD = """
@@ -196,7 +217,18 @@ _FIELDS = {
         "isSuspected",
     ),
     "notes": ("judge", "title", "text"),
-    "people": ("person", "winner", "text", "confidence", "isCoherent", "dimensions", "pro", "con"),
+    "people": (
+        "person",
+        "winner",
+        "text",
+        "confidence",
+        "isCoherent",
+        "dimensions",
+        "pro",
+        "con",
+        "places",
+        "teamScores",
+    ),
     "gold": ("unit", "winner", "positions", "votes"),
     "seats": ("position", "side", "debater"),
     "calls": CALL_FIELDS,
