@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -14,8 +15,8 @@ from debatebench.config.load import load_config
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_names, part_path
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import debater_values, fill, judge_values
-from debatebench.config.answer_form import AnswerForm
 from debatebench.config.types import Config, DimensionConfig, Round, WeaknessConfig
+from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import parse_verdict
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.errors import ConfigError, UsageError

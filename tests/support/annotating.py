@@ -114,6 +114,25 @@ def hostile_workspace(root: Path) -> Workspace:
     return made_workspace(root, speech=HOSTILE)
 
 
+def read_workspace(root: Path, speeches: Sequence[str]) -> Workspace:
+    """The same run with one debate of these speeches, by turns for pro and con."""
+    workspace = Workspace(root)
+    workspace.warehouse.mkdir(parents=True)
+    records = list(made_records(debates=1))
+    first = next(record for record in records if isinstance(record, Turn))
+    turns = [
+        first.model_copy(
+            update={"turn_index": n, "side": side, "position": side, "content": speech, "stage": f"speech_{n // 2 + 1}"}
+        )
+        for n, speech in enumerate(speeches)
+        for side in [("pro", "con")[n % 2]]
+    ]
+    with duckdb.connect(str(workspace.database)) as con:
+        create_raw_tables(con)
+        land_records(con, TAG, iter([*(each for each in records if not isinstance(each, Turn)), *turns]))
+    return workspace
+
+
 def imported_workspace(root: Path) -> Workspace:
     """A workspace with the import `flow`: two debates, annotated by KL and MN; landed and not built."""
     workspace = Workspace(root)

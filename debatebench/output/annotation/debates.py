@@ -1,4 +1,4 @@
-"""What a page may show of a run: motions, speeches, and the dimensions with their scales and anchors.
+"""What a page may show of a run: what its judges were given, which is the topic, the speeches and the rubric.
 
 Only this leaves the warehouse for the pages. Weaknesses, debaters, judges and verdicts are never read, so that no page
 can show them.
@@ -7,20 +7,22 @@ can show them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.transcript_layout import BP_POSITIONS
+from debatebench.config.transcript_layout import BP_POSITIONS, FORMAT_RULES
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
+from debatebench.shared.config_sections import config_sections
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
-from debatebench.shared.json_bytes import from_json
+from debatebench.shared.json_bytes import from_json, mapping
 from debatebench.shared.records import Annotation, Side
 from debatebench.shared.scales import Scale, plain
+from debatebench.shared.visible_text import is_blank
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,7 +45,7 @@ SPEAKER_POINTS = "speaker_points"
 """What each of four teams gets in a run without dimensions."""
 
 _DEBATES = """
-select debates.debate_id, debates.format, topics.motion
+select debates.debate_id, debates.format, topics.motion, topics.category, topics.info_slide
 from raw.debates
 left join raw.topics using (run_tag, topic_id)
 where
@@ -53,13 +55,27 @@ where
     and debates.attack is null
 order by debates.source_position, debates.debate_id
 """
+_RUN = """
+select source_run_tag, language, config from raw.runs where run_tag = ?
+"""
 _SPEECHES = """
 select debate_id, side, position, stage, content from raw.turns where run_tag = ? order by debate_id, turn_index
 """
 _DIMENSIONS = """
-select dimension, min_score, max_score, step, description, anchors
+select dimension, min_score, max_score, step, description, anchors, weight
 from raw.dimensions where run_tag = ? order by source_position, dimension
 """
+
+NOT_SHOWN = (
+    "Who debates, and which weakness a debater was told to show: judges are not told either.",
+    "The shape of a judge's answer: the form stands for it.",
+    "The wording of a judge's instructions: the questions of the form, and what is said here, are yours.",
+    "What a judge that works in steps wrote down before: those are its own notes.",
+    "The other side first: some judges are shown it so. You read the speeches in the order in which they were given.",
+)
+"""What is in judges' prompts or in the warehouse, and not on the pages, and why."""
+# The stages of a judge method at which it is told what to look for on a dimension, in words.
+_GUIDED_STAGES = {"speech": "in a speech", "debate": "in the debate", "summary": "beside the other dimensions"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +85,11 @@ class Speech:
     side: str
     stage: str | None
     text: str
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to read in it."""
+        return all(map(is_blank, self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +111,9 @@ class DimensionShown:
     description: str | None
     scale: Scale
     anchors: tuple[Anchor, ...]
+    weight: Decimal = Decimal(1)
+    guidance: tuple[tuple[str, str], ...] = ()
+    """What judges that work in steps were told to look for: when, and what."""
 
     @property
     def title(self) -> str:
@@ -143,11 +167,18 @@ class ShownDebate:
     """What is scored, of each side."""
     sides: tuple[str, ...] = tuple(TWO_SIDES)
     """`pro` and `con`, or the four teams, in the order of the form."""
+    category: str | None = None
+    info_slide: str | None = None
 
     @property
     def is_of_teams(self) -> bool:
         """Whether four teams are ranked; otherwise, one of two sides wins or the debate is tied."""
         return self.sides[0] in TEAMS
+
+    @property
+    def rules(self) -> str:
+        """Who speaks for what, as judges are told."""
+        return FORMAT_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
 
     @property
     def names(self) -> dict[str, str]:
@@ -167,7 +198,14 @@ class Material:
     run_tag: str
     debates: tuple[ShownDebate, ...]
     dimensions: tuple[DimensionShown, ...]
+    language: str | None = None
+    """The language that judges were told to expect."""
     without_scale: tuple[str, ...] = ()
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether some dimensions count more than others."""
+        return len({dimension.weight for dimension in self.dimensions}) > 1
 
     @property
     def left_out(self) -> str | None:
@@ -196,19 +234,19 @@ def read_material(database: Path, run_tag: str) -> Material:
     """
     with open_for_reading(database) as con:
         landed_run(con, run_tag)
-        ((source,),) = con.execute("select source_run_tag from raw.runs where run_tag = ?", [run_tag]).fetchall()
+        ((source, language, config),) = con.execute(_RUN, [run_tag]).fetchall()
         if source is not None:
             raise UsageError(
                 f"Run '{run_tag}' judges the debates of run '{source}'; annotate them there: --run-tag {source}."
             )
-        dimensions, without = _dimensions(con, run_tag)
+        dimensions, without = _dimensions(con, run_tag, _guidance(config))
         debates = tuple(_shown_debates(con, run_tag, dimensions))
         if not debates:
             raise UsageError(
                 f"Run '{run_tag}' has no debate to annotate: it needs complete debates, in which each side or team has "
                 "a speech."
             )
-        return Material(run_tag, debates, dimensions, without)
+        return Material(run_tag, debates, dimensions, language, without)
 
 
 def _shown_debates(
@@ -218,7 +256,7 @@ def _shown_debates(
     turns: dict[str, list[tuple[str, str, str | None, str]]] = {}
     for debate_id, *turn in con.execute(_SPEECHES, [run_tag]).fetchall():
         turns.setdefault(debate_id, []).append(tuple(turn))
-    for debate_id, how, motion in con.execute(_DEBATES, {"run_tag": run_tag}).fetchall():
+    for debate_id, how, motion, category, slide in con.execute(_DEBATES, {"run_tag": run_tag}).fetchall():
         is_of_teams = how == "british_parliamentary"
         sides = tuple(TEAMS if is_of_teams else TWO_SIDES)
         speeches = tuple(
@@ -227,7 +265,8 @@ def _shown_debates(
         )
         if {speech.side for speech in speeches} == set(sides):
             asked = dimensions or ((_speaker_points(),) if is_of_teams else ())
-            yield ShownDebate(_key(run_tag, debate_id), debate_id, motion or "", speeches, asked, sides)
+            key = _key(run_tag, debate_id)
+            yield ShownDebate(key, debate_id, motion or "", speeches, asked, sides, category, slide)
 
 
 def _speaker_points() -> DimensionShown:
@@ -246,15 +285,28 @@ def _key(run_tag: str, debate_id: str) -> str:
     return hash_of("debate to annotate", run_tag, debate_id)[:_KEY_LENGTH]
 
 
-def _dimensions(con: duckdb.DuckDBPyConnection, run_tag: str) -> tuple[tuple[DimensionShown, ...], tuple[str, ...]]:
+def _guidance(config: str | None) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Dimension → what the run's configuration tells judges to look for. Nothing else of it is read: it has secrets."""
+    of_run = config_sections(mapping(from_json(config.encode()) if config is not None else None))
+    return {
+        name: tuple((when, str(texts[stage])) for stage, when in _GUIDED_STAGES.items() if texts.get(stage))
+        for name, settings in of_run.dimensions.items()
+        for texts in [mapping(settings.get("preferences"))]
+    }
+
+
+def _dimensions(
+    con: duckdb.DuckDBPyConnection, run_tag: str, guidance: Mapping[str, tuple[tuple[str, str], ...]]
+) -> tuple[tuple[DimensionShown, ...], tuple[str, ...]]:
     """The dimensions with a scale, and the titles of those without."""
     found, without = [], []
-    for name, low, high, step, description, anchors in con.execute(_DIMENSIONS, [run_tag]).fetchall():
+    for name, low, high, step, description, anchors, weight in con.execute(_DIMENSIONS, [run_tag]).fetchall():
         if low is None or high is None or Scale.between(low, high, step).count < 1:
             without.append(name.replace("_", " "))
             continue
         texts = from_json(anchors.encode()) if anchors is not None else None
-        found.append(DimensionShown(name, description, Scale.between(low, high, step), _anchors(texts)))
+        scale = Scale.between(low, high, step)
+        found.append(DimensionShown(name, description, scale, _anchors(texts), weight, guidance.get(name, ())))
     return tuple(found), tuple(without)
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from debatebench.output.annotation.debates import TWO_SIDES, ShownDebate
+from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
 from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
@@ -18,6 +18,7 @@ ASSETS = {
     "annotation.js": "text/javascript",
     "ranks.js": "text/javascript",
     "scores.js": "text/javascript",
+    "reading.js": "text/javascript",
 }
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
@@ -78,6 +79,7 @@ class Views:
             "total": len(session.debates),
             "next": session.next_key(),
             "left_out": session.material.left_out,
+            "not_shown": NOT_SHOWN,
             "debates": debates,
         }
 
@@ -98,6 +100,7 @@ class Views:
             "done": session.count_done(),
             "before": session.debates[place - 1].key if place else None,
             "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
+            "material": session.material,
             "people": self._people(debate),
             "api": f"{self._root}/api/debates/{debate.key}",
         }
@@ -109,6 +112,10 @@ class Views:
         data: dict[str, Any] = {
             "key": debate.key,
             "motion": debate.motion,
+            "category": debate.category,
+            "info_slide": debate.info_slide,
+            "rules": debate.rules,
+            "language": self._session.material.language,
             "speeches": [{"side": each.side, "stage": each.stage, "text": each.text} for each in debate.speeches],
             "dimensions": [
                 {
@@ -116,6 +123,8 @@ class Views:
                     "description": each.description,
                     "scale": {name: plain(getattr(each.scale, name)) for name in ("low", "high", "step")},
                     "anchors": {anchor.score: anchor.text for anchor in each.anchors},
+                    "weight": float(each.weight),
+                    "guidance": [{"when": when, "text": text} for when, text in each.guidance],
                 }
                 for each in debate.dimensions
             ],

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from debatebench.config.transcript_layout import FORMAT_RULES
 from debatebench.output.report.calls_data import CALL_FIELDS, CALLS_QUERY, Calls
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
@@ -183,6 +184,11 @@ select item, part, value from marts.run_settings where run_tag = $run_tag and va
 order by item, part
 """
 
+_SLIDES = """
+select topic_id, info_slide
+from staging.stg_topics where run_tag = $run_tag and info_slide is not null order by topic_id
+"""
+
 _DEBATERS = """
 select model_id, provider, model_name from staging.stg_debaters where run_tag = $run_tag order by model_id
 """
@@ -235,6 +241,12 @@ _FIELDS = {
 }
 """The fields of the rows of a debate, by the part of it to which they belong."""
 
+NOT_SHOWN = (
+    "Not here: the shape of the answer that a judge was asked for, and the wording of its instructions, which the "
+    "run's journal has. The remarks of a verdict say if the judge was shown the other side first, or worked in steps."
+)
+"""What judges' prompts hold, and the page of a debate does not."""
+
 _WINNERS = {"pro": "p", "con": "c", "tie": "t"}
 _SEAT_ORDER = ("OG", "OO", "CG", "CO")
 
@@ -246,7 +258,15 @@ def debates_data(site: Site) -> Iterator[tuple[str, Any]]:
     tags = [run.tag for run in site.runs]
     with sql_errors(None):
         known = {row[0]: row for row in _fetched(site.con, _RUNS, {"run_tags": tags})}
-        yield "debates", {"fields": _FIELDS, "runs": [_about(known[run.tag]) for run in site.runs]}
+        yield (
+            "debates",
+            {
+                "fields": _FIELDS,
+                "formatRules": FORMAT_RULES,
+                "notShown": NOT_SHOWN,
+                "runs": [_about(known[run.tag]) for run in site.runs],
+            },
+        )
         for run in site.runs:
             yield from _of_run(site, run, set(tags))
 
@@ -302,6 +322,7 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
             "starts": texts.starts,
             "callStarts": None if calls is None else calls.starts,
             "words": words.indexes,
+            "slides": _fetched(con, _SLIDES, named),
             "settings": _fetched(con, _SETTINGS, named),
             "debaterFacts": _fetched(con, _DEBATERS, named),
             "judgeFacts": _fetched(con, _JUDGES, named),
