@@ -421,16 +421,16 @@ def scales_of(workspace: Workspace) -> dict[str, tuple[Any, ...]]:
 def test_a_rubric_supplies_the_scales_that_the_source_does_not_state_then_or_later(workspace: Workspace):
     rubrics = workspace.root / "configs" / "rubrics"
     rubrics.mkdir(parents=True)
-    content = "dimensions: {clarity: {min: 0, max: 5, step: 0.5, description: Clear?}, style: {}}"
+    content = "dimensions: {clarity: {min: 0, max: 5, step: 0.5, description: Clear}, style: {}}"
     (rubrics / "mine.yaml").write_text(content, encoding="utf-8")
     manifest = workspace.imports / "t" / "manifest.json"
     add_import(workspace, "t", "debatebench", ORIGINAL)
     assert "rubric" not in json.loads(manifest.read_text(encoding="utf-8"))
     assert scales_of(workspace) == {"clarity": (None,) * 4, "reasoning": (None,) * 4}
-    with pytest.raises(UsageError, match="No rubric 'mime'.*mine"):
+    with pytest.raises(UsageError, match=r"No rubric 'mime'.*mine"):
         add_import(workspace, "t", "debatebench", ORIGINAL, rubric="mime")
     assert add_import(workspace, "t", "debatebench", ORIGINAL, rubric="mine").part is None
-    expected = {"clarity": (0, 5, Decimal("0.5"), "Clear?"), "reasoning": (None,) * 4}
+    expected = {"clarity": (0, 5, Decimal("0.5"), "Clear"), "reasoning": (None,) * 4}
     assert scales_of(workspace) == expected
     # It is frozen, like the rating settings.
     (rubrics / "mine.yaml").write_text(content.replace("5, step", "3, step"), encoding="utf-8")
