@@ -66,12 +66,9 @@ def annotate(
     what = "with an agreed verdict" if review else "annotated"
     if session.material.left_out:
         warn(session.material.left_out)
-    note(f"{session.count_done():,} of {len(session.debates):,} debates are {what}. Ctrl-C stops the server.")
+    note(f"{session.progress().words(what)}. Ctrl-C stops the server.")
     try:
         served = Served("annotate", partial(make_app, work), ("GET", "HEAD", "POST"))
         serve(served, port=port, announce=say, open_browser=not no_browser)
     finally:
-        note(
-            f"{session.count_done():,} of {len(session.debates):,} debates are {what}; "
-            "`debatebench land` adds them to the warehouse."
-        )
+        note(f"{session.progress().words(what)}; `debatebench land` adds them to the warehouse.")

@@ -109,6 +109,7 @@ ScoreValue = Annotated[Decimal, AfterValidator(_check_score), Column("DECIMAL(18
 Place = Annotated[int, Field(ge=1, le=4), Column("BIGINT", Annotated[int, msgspec.Meta(ge=1, le=4)])]
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
+SkipReason = Literal["cannot_judge", "not_a_debate", "language", "wrong_side"]
 CostSource = Literal["billed", "estimated", "repriced"]
 
 
@@ -599,6 +600,9 @@ class Annotation(Record):
     confidence: int | None = Field(None, description="How sure the annotator was, from 1 (a guess) to 5 (certain).")
     is_coherent: bool | None = Field(
         None, description="Whether the annotator found the debate fit to be judged; null if that was not asked."
+    )
+    skip_reason: SkipReason | None = Field(
+        None, description="Why the annotator gave no verdict on the debate; null with a verdict."
     )
     ranks: tuple[TeamRank, ...] | None = Field(None, description="The place of each of four teams; null for two sides.")
     team_scores: tuple[TeamScore, ...] | None = Field(

@@ -10,6 +10,7 @@ verdicts as (
         winner, scores
 
     from staging.stg_annotations
+    where skip_reason is null
 
     union all
 

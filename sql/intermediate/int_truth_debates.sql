@@ -5,7 +5,7 @@ truths as (
 
     select run_tag, debate_id from staging.stg_gold
     union
-    select run_tag, debate_id from staging.stg_annotations
+    select run_tag, debate_id from staging.stg_annotations where skip_reason is null
     union
     select run_tag, debate_id from staging.stg_adjudications
 

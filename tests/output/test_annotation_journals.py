@@ -117,7 +117,7 @@ def test_what_has_not_changed_does_not_land_again(tmp_path: Path):
     assert [each.rows is None for each in update_warehouse(workspace, None, now=now, build=False).landed] == [False]
 
 
-def test_a_draft_does_not_land_and_the_last_annotation_counts(tmp_path: Path):
+def test_neither_a_draft_nor_an_annotation_that_was_changed_later_lands(tmp_path: Path):
     workspace = imported_workspace(tmp_path)
     session = session_of(workspace, run_tag="flow")
     first, second = session.debates
@@ -126,17 +126,25 @@ def test_a_draft_does_not_land_and_the_last_annotation_counts(tmp_path: Path):
     assert ("ann", 1) not in annotators(workspace)
     session.hand_in(first, 1, full_form(FLOW, winner="con"))
     session.hand_in(first, 2, full_form(FLOW, winner="tie"))
-    session.save(first, 3, full_form(FLOW, winner="pro"))
     session.save(second, 0, full_form(FLOW))
     land(workspace)
-    assert rows(workspace, "select winner from raw.annotations where annotator_id = 'ann'") == [("tie",)]
+    mine = "select winner from raw.annotations where annotator_id = 'ann'"
+    assert rows(workspace, mine) == [("tie",)]
+    # What was handed in is not the last word any more, also if it has landed.
+    session.save(first, 3, full_form(FLOW, winner="pro"))
+    land(workspace)
+    assert rows(workspace, mine) == []
+    # A change back is what was handed in.
+    session.save(first, 4, full_form(FLOW, winner="tie"))
+    land(workspace)
+    assert rows(workspace, mine) == [("tie",)]
 
 
 def test_a_run_of_our_own_keeps_annotations_in_the_built_warehouse(copied: Path):
     workspace = Workspace(copied)
     session = session_of(workspace, run_tag="t")
     for debate in session.debates[:2]:
-        session.hand_in(debate, 0, full_form(tuple(each.name for each in session.dimensions)))
+        session.hand_in(debate, 0, full_form(tuple(each.name for each in session.debates[0].dimensions)))
     assert debatebench_here(copied, "land").code == 0
     assert rows(workspace, "select count(*), count(distinct debate_id) from marts.annotations") == [(2, 2)]
     assert rows(workspace, "select count(*) from marts.debates")[0][0] > 2
@@ -397,7 +405,7 @@ def test_an_export_in_either_shape_is_imported_as_the_same_rows(copied: Path, tm
 def test_an_export_says_what_debateflow_cannot_hold(copied: Path, tmp_path: Path):
     workspace = Workspace(copied)
     session = session_of(workspace, run_tag="t")
-    session.hand_in(session.debates[0], 0, full_form(tuple(each.name for each in session.dimensions)))
+    session.hand_in(session.debates[0], 0, full_form(tuple(each.name for each in session.debates[0].dimensions)))
     assert debatebench_here(copied, "land").code == 0
     done = debatebench_here(
         copied, "export", "--format", "debateflow", "--run-tag", "t", "--out-dir", str(tmp_path / "out")
@@ -439,7 +447,7 @@ def test_nothing_left_is_said_with_the_way_on(tmp_path: Path):
     annotate(workspace, "ann", TAG)
     code, line = refused(workspace.root, "--run-tag", TAG, "--annotator", "ann")
     assert (code, "has annotated all 3 debates of run 'made'; --revise opens them again" in line) == (2, True)
-    assert session_of(workspace, revise=True).count_done() == 3
+    assert session_of(workspace, revise=True).progress().done == 3
 
 
 def test_a_run_without_debates_and_a_run_that_judges_others_are_refused(tmp_path: Path):
@@ -477,7 +485,7 @@ def test_a_dimension_without_a_known_scale_is_not_asked_for(tmp_path: Path):
     with duckdb.connect(str(workspace.database)) as con:
         con.execute("update raw.dimensions set max_score = null where dimension = 'clash'")
     session = session_of(workspace)
-    assert [each.name for each in session.dimensions] == [QUESTIONS[1]]
+    assert [each.name for each in session.debates[0].dimensions] == [QUESTIONS[1]]
     session.hand_in(session.debates[0], 0, full_form(QUESTIONS[1:]))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
+from debatebench.output.annotation.form_words import SKIP_WORDS, change_in_words, words_in_list, words_on_page
 from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
@@ -16,9 +19,12 @@ from debatebench.shared.scales import plain
 ASSETS = {
     "annotation.css": "text/css",
     "annotation.js": "text/javascript",
+    "answers.js": "text/javascript",
+    "keys.js": "text/javascript",
     "ranks.js": "text/javascript",
     "scores.js": "text/javascript",
     "reading.js": "text/javascript",
+    "versions.js": "text/javascript",
 }
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
@@ -39,19 +45,19 @@ class Views:
         self._session = session
         self._review = review
         self._root = root
+        keys: dict[str, list[str]] = {}
+        for dimension in dict.fromkeys(each for debate in session.debates for each in debate.dimensions):
+            keys.setdefault(dimension.keys, []).append(dimension.title)
+        self._keys_of_scores = keys
         self._environment = environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})
 
     def asset(self, name: str) -> tuple[bytes, int, dict[str, str]]:
         """The content of a file that pages load, the status, and its headers."""
         return (_FOLDER / name).read_bytes(), 200, {"content-type": f"{ASSETS[name]}; charset=utf-8"}
 
-    def overview(self) -> str:
-        """The page with the progress and all debates."""
-        keys: dict[str, list[str]] = {}
-        asked = (dimension for debate in self._session.debates for dimension in debate.dimensions)
-        for dimension in dict.fromkeys(asked):
-            keys.setdefault(dimension.keys, []).append(dimension.title)
-        return self._render("overview.html", {"overview": self.overview_data(), "keys": keys})
+    def overview(self, after: str | None = None) -> str:
+        """The page with the progress and all debates; `after` is the key of the debate that was just handed in."""
+        return self._render("overview.html", {"overview": self.overview_data(), "after": self._handed_in(after)})
 
     def overview_data(self) -> dict[str, Any]:
         """Whose work it is, how much of it is done, and the state of each debate in order."""
@@ -64,10 +70,9 @@ class Views:
             shown: dict[str, Any] = {
                 "key": debate.key,
                 "motion": debate.motion,
-                "status": "done" if state.is_handed_in else "changed" if state.record else "draft",
+                "status": state.status,
+                "words": words_in_list(state),
             }
-            if not state.revision:
-                shown["status"] = "open"
             if self._review:
                 people = annotations.get(debate.debate_id, [])
                 shown |= {"annotators": [each.annotator_id for each in people], "parts": parts(people)}
@@ -75,16 +80,15 @@ class Views:
         return {
             "run_tag": session.run_tag,
             "author": session.author,
-            "done": session.count_done(),
-            "total": len(session.debates),
+            **asdict(session.progress()),
             "next": session.next_key(),
             "left_out": session.material.left_out,
             "not_shown": NOT_SHOWN,
             "debates": debates,
         }
 
-    def debate(self, debate: ShownDebate) -> str:
-        """The page of a debate: its speeches and its form."""
+    def debate(self, debate: ShownDebate, after: str | None = None) -> str:
+        """The page of a debate: its speeches and its form; `after` is as in `overview`."""
         from markupsafe import escape
 
         session = self._session
@@ -93,13 +97,15 @@ class Views:
         values = {
             "debate": debate,
             "state": state,
+            "saved": self.state_data(debate, state),
+            "after": self._handed_in(after),
             # What a person has typed goes back to the form as it is, hidden characters too, or a save would change it.
             "reasons": escape(state.form.get("justification") or ""),
             "position": place + 1,
             "total": len(session.debates),
-            "done": session.count_done(),
+            "done": session.progress().done,
             "before": session.debates[place - 1].key if place else None,
-            "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
+            "following": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
             "material": session.material,
             "people": self._people(debate),
             "api": f"{self._root}/api/debates/{debate.key}",
@@ -129,13 +135,34 @@ class Views:
                 for each in debate.dimensions
             ],
             "sides": debate.names,
-            "revision": state.revision,
-            "form": state.form,
-            "is_handed_in": state.is_handed_in,
+            **self.state_data(debate, state),
         }
         if self._review:
             data["annotations"] = self._people(debate)
         return data
+
+    def state_data(self, debate: ShownDebate, state: FormState) -> dict[str, Any]:
+        """What a form is now: its answers, the words for its state, the versions aside, and what can be undone."""
+        forms = self._session.journal.forms()
+        undo, redo = (
+            None if to is None else change_in_words(state, forms.at(debate.debate_id, to), debate)
+            for to in (state.undo_to, state.redo_to)
+        )
+        return {
+            "revision": state.revision,
+            "form": state.form,
+            "is_handed_in": state.is_handed_in,
+            "status": state.status,
+            "words": words_on_page(state),
+            "undo": undo,
+            "redo": redo,
+            "asides": [{"window": window, "form": each.form, "at": each.at} for window, each in state.asides.items()],
+        }
+
+    def _handed_in(self, key: str | None) -> ShownDebate | None:
+        """The debate of this key if it is handed in."""
+        debate = self._session.debate(key or "")
+        return debate if debate is not None and self._session.state(debate).is_handed_in else None
 
     def _people(self, debate: ShownDebate) -> list[dict[str, Any]]:
         """The annotations of a debate, in a review."""
@@ -160,9 +187,11 @@ class Views:
             "session": self._session,
             "is_review": self._session.is_review,
             "confidences": _CONFIDENCES,
+            "skip_reasons": SKIP_WORDS,
             "winners": _WINNERS,
             "places": _PLACES,
             "plain": _plain,
+            "keys_of_scores": self._keys_of_scores,
         }
         return render(self._environment, template, {**common, **values})
 

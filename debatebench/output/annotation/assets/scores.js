@@ -1,5 +1,5 @@
 // How scores are given: keys choose one of several buttons, and on a long scale a score is a number with a slider beside
-// it. `data-score` of the number is the score, or empty.
+// it.
 
 const form = document.getElementById("form");
 const pauseBetweenKeys = 1000;
@@ -63,9 +63,9 @@ form?.addEventListener("focusout", (event) => {
 
 // --- a number ---
 
-// The score that a text is: null for none, NaN for one that is not on the scale.
-function scoreOf(field) {
-  const text = field.value.trim().replace(/^−/, "-").replace(",", ".");
+// The score that a text in a field is: null for none, NaN for one that is not on the scale.
+function scoreOf(field, written = field.value) {
+  const text = written.trim().replace(/^−/, "-").replace(",", ".");
   if (!text) return null;
   if (!/^-?(\d+\.?\d{0,6}|\.\d{1,6})$/.test(text)) return NaN;
   const parts = (value) => Math.round(Number(value) * finest);
@@ -75,13 +75,18 @@ function scoreOf(field) {
   return isOn ? Number(text) || 0 : NaN;
 }
 
+// The score as text; null where there is none.
+export function scoreText(field, written) {
+  const score = scoreOf(field, written);
+  return score === null || Number.isNaN(score) ? null : String(score);
+}
+
 function show(entry, isLeft) {
   const field = entry.querySelector(".number");
   const slider = entry.querySelector(".slider");
   const told = entry.querySelector(".told");
   const score = scoreOf(field);
   const isScore = score !== null && !Number.isNaN(score);
-  field.dataset.score = isScore ? String(score) : "";
   slider.classList.toggle("is-unset", !isScore);
   // Without a value, a slider stands in the middle.
   if (isScore) slider.value = String(score);
