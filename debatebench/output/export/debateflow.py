@@ -77,7 +77,9 @@ class _Flow:
         self._debaters = {debater.model_id: debater for debater in self._all(Debater)}
         self._weaknesses = _by_debate(self._all(Weakness))
         self._turns = _by_debate(self._all(Turn))
-        self.annotations = self._all(Annotation)
+        annotations = self._all(Annotation)
+        self.annotations = [each for each in annotations if each.skip_reason is None]
+        self._count_skipped = len(annotations) - len(self.annotations)
 
     def _all(self, kind: type[RecordT]) -> list[RecordT]:
         return landed_records(self._con, kind, self._run_tag)
@@ -185,6 +187,9 @@ class _Flow:
             parts.append(
                 LeftOut(what="annotations", why="so are their debates", count=annotations, run_tag=self._run_tag)
             )
+        if self._count_skipped:
+            why = "DebateFlow has no skipped debates"
+            parts.append(LeftOut(what="annotations", why=why, count=self._count_skipped, run_tag=self._run_tag))
         scores = sum(len(each.scores or ()) - len(_held(each)) for each in self.annotations)
         if scores:
             why = "DebateFlow's rubric has no such dimension or score"
