@@ -57,6 +57,7 @@ class Person:
     workspace: Workspace
     name: str
     draw: random.Random
+    runner: asyncio.Runner
     windows: list[Window] = field(default_factory=list)
     expected: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Debate → the form that was saved last."""
@@ -94,7 +95,7 @@ class Person:
             "query_string": b"",
             "headers": [(b"content-type", b"application/json")],
         }
-        asyncio.run(self.app(scope, receive, send))  # type: ignore[arg-type]
+        self.runner.run(self.app(scope, receive, send))  # type: ignore[arg-type]
         text = b"".join(message.get("body", b"") for message in sent).decode()
         return sent[0]["status"], json.loads(text) if path.startswith("/api") else text
 
@@ -204,8 +205,8 @@ class Person:
 
     # --- what must hold ---------------------------------------------------------------------------------------------
 
-    def check(self) -> None:
-        """The pages, the journal, what lands and what `land` and `doctor` say are the same."""
+    def check(self) -> set[str]:
+        """The pages, the journal, what lands and what `land` and `doctor` say are the same; the states of the forms."""
         folder = annotations_folder(self.workspace.journal, TAG)
         landing = {each.debate_id: each for each in annotation_records(folder, TAG) if isinstance(each, Annotation)}
         unfinished = {debate_id for each in unfinished_forms(folder, TAG) for debate_id in each.debate_ids}
@@ -232,6 +233,7 @@ class Person:
         assert ("debates are done" in page) == (len(landing) == DEBATES) == (overview["next"] is None)
         assert ("changed and not handed in" in page) == bool(unfinished)
         assert ("changed and not handed in" in self.session.progress().words("annotated")) == bool(unfinished)
+        return {each["status"] for each in overview["debates"]}
 
     def check_landed(self) -> None:
         """What `land` puts into the warehouse, that `doctor` names the rest, and what a new start opens."""
@@ -272,19 +274,25 @@ def said_by(form: dict[str, Any]) -> tuple[Any, ...]:
 
 def test_after_every_step_of_random_sessions_the_pages_and_what_lands_are_the_same(tmp_path: Path):
     workspace = imported_workspace(tmp_path)
-    folder = annotations_folder(workspace.journal, TAG)
     seen = set()
-    for seed in range(SESSIONS):
-        for each in folder.glob("*"):
-            each.unlink()
-        person = Person(workspace, f"ann{seed}", random.Random(seed))
-        for _ in range(STEPS):
-            person.step()
-            try:
-                person.check()
-            except AssertionError as error:
-                raise AssertionError(f"session {seed} after {person.steps}: {error}") from error
-            seen |= {person.state(debate.key)["status"] for debate in person.session.debates}
-        if seed % 25 == 0:
-            person.check_landed()
+    with asyncio.Runner() as runner:
+        for seed in range(SESSIONS):
+            seen |= statuses_of(workspace, seed, runner)
     assert seen == {"open", "draft", "done", "changed"}
+
+
+def statuses_of(workspace: Workspace, seed: int, runner: asyncio.Runner) -> set[str]:
+    """One session, checked after every step; the states that it has led through."""
+    for each in annotations_folder(workspace.journal, TAG).glob("*"):
+        each.unlink()
+    person = Person(workspace, f"ann{seed}", random.Random(seed), runner)
+    seen: set[str] = set()
+    for _ in range(STEPS):
+        person.step()
+        try:
+            seen |= person.check()
+        except AssertionError as error:
+            raise AssertionError(f"session {seed} after {person.steps}: {error}") from error
+    if seed % 25 == 0:
+        person.check_landed()
+    return seen

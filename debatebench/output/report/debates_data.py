@@ -113,7 +113,9 @@ said as (
         sources.debate_id, annotations.annotator_id, annotations.winner,
         case
             when annotations.skip_reason is null then annotations.justification
-            else concat_ws('. ', concat('Skipped: ', replace(annotations.skip_reason, '_', ' ')), annotations.justification)
+            else concat_ws(
+                '. ', concat('Skipped: ', replace(annotations.skip_reason, '_', ' ')), annotations.justification
+            )
         end as justification,
         annotations.confidence, annotations.is_coherent, stored.scores, annotations.ranks, annotations.team_scores
     from intermediate.int_debate_sources as sources
