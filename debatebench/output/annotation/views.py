@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
@@ -14,6 +15,9 @@ from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
 from debatebench.shared.records import Annotation
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ASSETS = {
     "annotation.css": "text/css",
@@ -38,7 +42,7 @@ class Views:
         self._session = session
         self._review = review
         self._root = root
-        self._environment = environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})
+        self._environment = _templates()
 
     def asset(self, name: str) -> tuple[bytes, int, dict[str, str]]:
         """The content of a file that pages load, the status, and its headers."""
@@ -193,3 +197,8 @@ def _scores_of(annotation: Annotation) -> dict[str, dict[str, str]]:
 
 def _exact(score: Decimal) -> str:
     return f"{score.normalize():f}"
+
+
+@cache
+def _templates() -> Environment:
+    return environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})
