@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
@@ -15,6 +16,9 @@ from debatebench.output.annotation.review_views import people_said, review_data,
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
 from debatebench.shared.scales import plain
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ASSETS = {
     "annotation.css": "text/css",
@@ -49,7 +53,7 @@ class Views:
         for dimension in dict.fromkeys(each for debate in session.debates for each in debate.dimensions):
             keys.setdefault(dimension.keys, []).append(dimension.title)
         self._keys_of_scores = keys
-        self._environment = environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})
+        self._environment = _templates()
 
     def asset(self, name: str) -> tuple[bytes, int, dict[str, str]]:
         """The content of a file that pages load, the status, and its headers."""
@@ -183,3 +187,8 @@ class Views:
             "keys_of_scores": self._keys_of_scores,
         }
         return render(self._environment, template, {**common, **values})
+
+
+@cache
+def _templates() -> Environment:
+    return environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})
