@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
-from built_warehouse import stored
+from built_warehouse import begin_built, stored
 from command_line import debatebench
 from imported import ORIGINAL, PANELBENCH, imported_run
 from judged_runs import judged_run
@@ -467,7 +467,8 @@ def test_a_site_of_runs_without_debates_says_so(browser: Browser, tmp_path: Path
 
 
 def test_raw_replies_are_there_on_demand_without_headers(browser: Browser, tmp_path: Path) -> None:
-    debatebench(tmp_path, "run", "--run-tag", "demo", "--sample-topics", "1")
+    begin_built(tmp_path)
+    debatebench(tmp_path, "run", "--run-tag", "demo", "--sample-topics", "1", "--no-build")
     debatebench(tmp_path, "import", "debatebench", str(ORIGINAL), "--run-tag", "held")
     debatebench(tmp_path, "report")
     site = tmp_path / "reports" / "site"
