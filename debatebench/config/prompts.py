@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from debatebench.config.transcript_layout import escape_material, escape_speech
+from debatebench.config.transcript_layout import FORMAT_RULES, escape_material, escape_speech
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError
 
@@ -67,15 +67,6 @@ USER_LINE = "<!-- user -->"
 """The line of a prompt of a judge method that separates the system message from the user message."""
 
 PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-
-_FORMATS = {
-    False: "Two sides debate. PRO speaks for the motion, CON against it.",
-    True: "This is a debate in British Parliamentary format, between four teams. OG (Opening Government) and CG "
-    "(Closing Government) speak for the motion, OO (Opening Opposition) and CO (Closing Opposition) against it. Each "
-    "team is judged by itself: the two teams of a side also compete with each other, and a closing team must add "
-    "something of its own. A speech may quote a point of information, a short question or objection from the other "
-    "side, together with the answer; it belongs to the team that offered it.",
-}
 
 
 class PromptSet(BaseModel):
@@ -236,7 +227,7 @@ def judge_values(
         "language": config.language,
         "dimensions": "\n".join([_dimension_line(name, d) for name, d in form.dimensions.items()]),
         "answer_shape": form.shape(),
-        "transcript": transcript if not form.is_of_teams else f"{_FORMATS[True]}\n\n{transcript}",
+        "transcript": f"{_rules(is_of_teams=True)}\n\n{transcript}" if form.is_of_teams else transcript,
     }
 
 
@@ -263,7 +254,7 @@ def stage_values(
     return {
         **topic_values(motion, category, info_slide, escape=escape_material),
         "language": config.language,
-        "format": _FORMATS[is_of_teams],
+        "format": _rules(is_of_teams=is_of_teams),
         "dimension": dimension or "",
         "preference": preference,
         "dimensions": "\n".join(lines) if rubric is None else rubric,
@@ -272,6 +263,10 @@ def stage_values(
         "material": material,
         "answer_shape": form.shape() if form else "",
     }
+
+
+def _rules(*, is_of_teams: bool) -> str:
+    return FORMAT_RULES["british_parliamentary" if is_of_teams else "two_sided"]
 
 
 def topic_values(

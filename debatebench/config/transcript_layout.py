@@ -28,6 +28,16 @@ _MATERIAL_END = "[END OF MATERIAL]"
 BP_POSITIONS: dict[str, Side] = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
 """The positions of British Parliamentary debate, in speaking order, and the side of each."""
 
+FORMAT_RULES = {
+    "two_sided": "Two sides debate. PRO speaks for the motion, CON against it.",
+    "british_parliamentary": "This is a debate in British Parliamentary format, between four teams. OG (Opening "
+    "Government) and CG (Closing Government) speak for the motion, OO (Opening Opposition) and CO (Closing Opposition) "
+    "against it. Each team is judged by itself: the two teams of a side also compete with each other, and a closing "
+    "team must add something of its own. A speech may quote a point of information, a short question or objection from "
+    "the other side, together with the answer; it belongs to the team that offered it.",
+}
+"""What judges are told of a debate's format, by its name in `raw.debates`."""
+
 # The same words whichever side is shown first, so that only the order differs.
 _ORDER_IS_DRAWN = "Which side stands first in each exchange was drawn by lot and says nothing about who spoke first."
 

@@ -106,6 +106,7 @@ UtcTime = Annotated[datetime, BeforeValidator(_to_naive_utc), Column("TIMESTAMP"
 # Floats become decimals through their shortest text, so 0.1 stays 0.1; booleans, NaN and infinity are refused.
 Money = Annotated[Decimal, AfterValidator(to_money), Column("DECIMAL(26,18)", _WRITTEN_MONEY)]
 ScoreValue = Annotated[Decimal, AfterValidator(_check_score), Column("DECIMAL(18,6)", _WRITTEN_SCORE)]
+Place = Annotated[int, Field(ge=1, le=4), Column("BIGINT", Annotated[int, msgspec.Meta(ge=1, le=4)])]
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
 CostSource = Literal["billed", "estimated", "repriced"]
@@ -162,6 +163,25 @@ class Score(BaseModel):
     dimension: Text
     pro: ScoreValue
     con: ScoreValue
+
+
+class TeamRank(BaseModel):
+    """The place that people gave one of four teams: 1 is the best. Two teams may share the first, and none another."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    team: Text
+    rank: Place
+
+
+class TeamScore(BaseModel):
+    """What people gave one of four teams on one dimension, exact."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    dimension: Text
+    team: Text
+    score: ScoreValue
 
 
 class Run(Record):
@@ -561,7 +581,7 @@ class Call(Record):
 
 
 class Annotation(Record):
-    """A human's verdict on a debate."""
+    """A human's verdict on a debate. Four teams have ranks and scores by team, and neither a winner nor `scores`."""
 
     table = "annotations"
     key = ("run_tag", "debate_id", "annotator_id")
@@ -574,6 +594,10 @@ class Annotation(Record):
     confidence: int | None = Field(None, description="How sure the annotator was, from 1 (a guess) to 5 (certain).")
     is_coherent: bool | None = Field(
         None, description="Whether the annotator found the debate fit to be judged; null if that was not asked."
+    )
+    ranks: tuple[TeamRank, ...] | None = Field(None, description="The place of each of four teams; null for two sides.")
+    team_scores: tuple[TeamScore, ...] | None = Field(
+        None, description="The scores of four teams by dimension; null for two sides."
     )
     annotated_at: UtcTime | None = None
     source: Text | None = None
@@ -591,6 +615,10 @@ class Adjudication(Record):
     winner: Winner | None = None
     justification: Text | None = None
     scores: tuple[Score, ...] | None = None
+    ranks: tuple[TeamRank, ...] | None = Field(None, description="The place of each of four teams; null for two sides.")
+    team_scores: tuple[TeamScore, ...] | None = Field(
+        None, description="The scores of four teams by dimension; null for two sides."
+    )
     adjudicated_at: UtcTime | None = None
 
 

@@ -73,7 +73,22 @@
     if (width) {
       layout.width = Math.min(width, plot.clientWidth || width);
     }
-    return Plotly.react(plot, data, layout, config);
+    return Plotly.react(plot, data, layout, config).then(() => fitTexts(plot));
+  };
+
+  // The texts of a heatmap become as small as its columns are narrow; those that could not be read are left out.
+  const leastFont = 7;
+  const widthOfLetter = 0.58;
+  const fitTexts = async (plot) => {
+    const width = plot._fullLayout._size.w;
+    for (const [place, { type, text, textfont }] of plot.data.entries()) {
+      if (type !== "heatmap") continue;
+      const longest = Math.max(...text.flat().map((each) => each.length));
+      const size = Math.floor((width / text[0].length - 2) / (longest * widthOfLetter));
+      if (size < textfont.size) {
+        await Plotly.restyle(plot, size < leastFont ? { texttemplate: "" } : { "textfont.size": size }, [place]);
+      }
+    }
   };
 
   // The charts of a section as SVG texts, in the light theme whatever the page's is.

@@ -40,6 +40,8 @@ debatebench.debates.lists = (() => {
     constructor(catalogue, lists) {
       this.fields = catalogue.fields;
       this.runs = catalogue.runs;
+      this.formatRules = catalogue.formatRules;
+      this.notShown = catalogue.notShown;
       this.lists = lists;
       this.bases = [];
       let count = 0;
@@ -127,6 +129,12 @@ debatebench.debates.lists = (() => {
     motion(at) {
       const [id, motion] = this.names.topic.values[this.topic[at]];
       return motion ?? id;
+    }
+
+    // The information slide of a debate's topic, or undefined.
+    slide(at) {
+      const [id] = this.names.topic.values[this.topic[at]];
+      return this.list(at).slides.find(([topic]) => topic === id)?.[1];
     }
 
     // The debaters of a debate, pro first; of four teams, their positions.

@@ -82,7 +82,7 @@ debatebench.debates.view = (() => {
         turn.stage && element("span", { class: "stage" }, turn.stage),
         permalink(context.linkOf({ turn: turn.turn + 1 }), label),
       ),
-      said(turn.text ?? "", context.terms),
+      turn.text?.trim() ? said(turn.text, context.terms) : element("p", { class: "note" }, "This speech is empty."),
       turn.isCut ? element("p", { class: "note" }, "This turn hit its token limit.") : null,
       context.calls?.((call) => call.step === `turn:${turn.turn}`, true),
     );
@@ -165,8 +165,9 @@ debatebench.debates.view = (() => {
         context.heading(2),
         {},
         element("span", { class: "speaker", dir: "auto" }, each.person),
-        each.winner ? winnerMark(each.winner) : element("span", {}, "no winner"),
+        each.winner ? winnerMark(each.winner) : element("span", {}, each.places ?? "no winner"),
       ),
+      each.teamScores ? element("p", { class: "note" }, each.teamScores) : null,
       each.confidence === null ? null : element("p", { class: "note" }, `confidence ${each.confidence} of 5`),
       each.isCoherent === false ? element("p", { class: "note" }, "not fit to be judged") : null,
       each.text ? said(each.text, context.terms) : null,
@@ -208,6 +209,21 @@ debatebench.debates.view = (() => {
 
   const column = (list, name, at) => list[name][at];
   const coded = (list, name, at) => list[name].values[list[name].codes[at]] ?? null;
+
+  // What everybody in the debate and its judges knew besides the motion.
+  const slide = (all, at, context) => {
+    const text = all.slide(at);
+    if (!text) {
+      return null;
+    }
+    return element(
+      "section",
+      { class: "speech slide" },
+      element(context.heading(1), {}, "Information slide"),
+      element("p", { class: "note" }, "Both sides and the judges knew it."),
+      said(text, context.terms),
+    );
+  };
 
   const outcome = (all, at, texts) => {
     const list = all.list(at);
@@ -292,6 +308,7 @@ debatebench.debates.view = (() => {
     const run = all.runs[all.run[at]];
     const lines = [
       ...(run.benchmark ? [["benchmark", run.benchmark]] : []),
+      ["rules of the format", all.formatRules[coded(list, "format", all.number(at))]],
       ...list.settings.map(([item, part, value]) => [`${item.replaceAll("_", " ")}: ${part}`, value]),
       ...list.debaterFacts.map(([id, provider, model]) => [`debater ${id}`, [provider, model].filter(Boolean).join(" · ")]),
       ...list.judgeFacts.map(([id, provider, model, method]) => [
@@ -303,7 +320,11 @@ debatebench.debates.view = (() => {
     const fold = element("details", { class: "settings" }, element("summary", {}, `Settings of run ${run.tag}`));
     fold.addEventListener(
       "toggle",
-      () => fold.append(table(`Settings of run ${run.tag}${context.of}`, ["Setting", "Value"], lines.map(([name, value]) => [name, value || "–"]))),
+      () =>
+        fold.append(
+          table(`Settings of run ${run.tag}${context.of}`, ["Setting", "Value"], lines.map(([name, value]) => [name, value || "–"])),
+          element("p", { class: "note" }, all.notShown),
+        ),
       { once: true },
     );
     return fold;
@@ -350,6 +371,7 @@ debatebench.debates.view = (() => {
       outcome(all, at, texts),
       remarks(all, at, context),
       seats(texts, context),
+      slide(all, at, context),
       element("div", { class: "reading" }, startsWithVerdicts ? parts.reverse() : parts),
       settings(all, at, context),
     );

@@ -60,7 +60,11 @@ debaters as (
 
 verdicts_of_people as (
 
-    select run_tag, debate_id, 'annotations' as source, winner is null and coalesce(len(scores), 0) = 0 as is_empty
+    select
+        run_tag, debate_id,
+        'annotations' as source,
+        winner is null and coalesce(len(scores), 0) = 0 and ranks is null as is_empty
+
     from staging.stg_annotations
 
     union all

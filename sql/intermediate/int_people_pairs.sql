@@ -1,5 +1,17 @@
--- One row per pair of annotators of a debate and what both rated: the winner, or one side on a dimension.
+-- One row per pair of annotators of a debate and what both rated: the winner, or one side or team on a dimension.
 with
+
+winning_teams as (
+
+    select
+        run_tag, debate_id, person_id,
+        array_to_string(list_sort(list(case when is_winner then position end)), ' ') as teams
+
+    from intermediate.int_team_opinions
+    where not is_adjudicated and dimension = 'overall'
+    group by run_tag, debate_id, person_id
+
+),
 
 ratings as (
 
@@ -24,6 +36,28 @@ ratings as (
     cross join (values ('pro'), ('con')) as sides (side)
     where not opinions.is_adjudicated and opinions.dimension <> 'overall'
 
+    union all
+
+    -- Winning teams have no order, so their numbers only say which are the same.
+    select
+        run_tag, debate_id, person_id,
+        'winning_teams' as unit,
+        'both' as side,
+        cast(dense_rank() over (partition by run_tag order by teams) as double) as rating
+
+    from winning_teams
+
+    union all
+
+    select
+        run_tag, debate_id, person_id,
+        case dimension when 'overall' then 'team_rank' else dimension end as unit,
+        position as side,
+        case dimension when 'overall' then rank else cast(score as double) end as rating
+
+    from intermediate.int_team_opinions
+    where not is_adjudicated
+
 ),
 
 final as (
@@ -34,7 +68,10 @@ final as (
         others.person_id as annotator_b,
         ratings.rating as rating_a,
         others.rating as rating_b,
-        abs(ratings.rating - others.rating) as difference
+        case ratings.unit
+            when 'winning_teams' then cast(case when ratings.rating <> others.rating then 1 else 0 end as double)
+            else abs(ratings.rating - others.rating)
+        end as difference
 
     from ratings
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)

@@ -1,6 +1,6 @@
 -- One row per annotator and debate.
 select
-    run_tag, debate_id, annotator_id, winner, justification, scores, confidence, is_coherent, annotated_at, source,
-    metadata
+    run_tag, debate_id, annotator_id, winner, justification, scores, ranks, team_scores, confidence, is_coherent,
+    annotated_at, source, metadata
 
 from raw.annotations

@@ -54,7 +54,7 @@ def annotate(workspace: Workspace, annotator: str, run_tag: str = "flow", **chan
     """Hand in a form about every debate."""
     session = session_of(workspace, annotator, run_tag)
     for debate in session.debates:
-        session.hand_in(debate, 0, full_form(tuple(each.name for each in session.dimensions), **changed))
+        session.hand_in(debate, 0, full_form(tuple(each.name for each in debate.dimensions), **changed))
 
 
 def land(workspace: Workspace, run_tag: str | None = None, **more: Any) -> dict[str, str]:

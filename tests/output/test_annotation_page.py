@@ -146,6 +146,8 @@ def test_a_whole_annotation_needs_only_the_keyboard(browser: Browser, tmp_path: 
             "is_coherent": True,
             "source": "debatebench annotate",
             "metadata": None,
+            "ranks": None,
+            "team_scores": None,
         }
         # And back: nothing keeps the focus.
         tab_to(page, "hand-in")

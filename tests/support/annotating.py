@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,25 @@ def made_workspace(root: Path, debates: int = 3, speech: str = "We argue that th
 def hostile_workspace(root: Path) -> Workspace:
     """The same run with speeches that attack the page."""
     return made_workspace(root, speech=HOSTILE)
+
+
+def read_workspace(root: Path, speeches: Sequence[str]) -> Workspace:
+    """The same run with one debate of these speeches, by turns for pro and con."""
+    workspace = Workspace(root)
+    workspace.warehouse.mkdir(parents=True)
+    records = list(made_records(debates=1))
+    first = next(record for record in records if isinstance(record, Turn))
+    turns = [
+        first.model_copy(
+            update={"turn_index": n, "side": side, "position": side, "content": speech, "stage": f"speech_{n // 2 + 1}"}
+        )
+        for n, speech in enumerate(speeches)
+        for side in [("pro", "con")[n % 2]]
+    ]
+    with duckdb.connect(str(workspace.database)) as con:
+        create_raw_tables(con)
+        land_records(con, TAG, iter([*(each for each in records if not isinstance(each, Turn)), *turns]))
+    return workspace
 
 
 def imported_workspace(root: Path) -> Workspace:

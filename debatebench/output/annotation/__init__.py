@@ -5,7 +5,7 @@ person: no debaters, no weaknesses, no judges and no other people's annotations.
 
 app.py          the addresses of the pages, and what they answer
 assignments.py  who annotates which debates, and in which order
-debates.py      what a page may show of a run: motions, speeches, dimensions with their anchors
+debates.py      what a page may show of a run: the topic, the speeches and the rubric, as its judges had them
 form.py         what a form may hold, and what it must hold to be handed in
 review.py       annotations side by side, and the verdict on which people agreed
 session.py      one annotator's work: the forms, their order and the progress

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from debatebench.output.annotation.debates import DimensionShown
+from debatebench.output.annotation.debates import ShownDebate
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import clean_text
 
 LONGEST_JUSTIFICATION = 20_000
-SIDES = ("pro", "con")
 WINNERS = ("pro", "con", "tie")
+RANKS = (1, 2, 3, 4)
 CONFIDENCES = (1, 2, 3, 4, 5)
 
 
@@ -20,21 +20,24 @@ class BadFormError(DebatebenchError):
     """A form holds something that it cannot hold, or lacks something that it must hold."""
 
 
-def checked(value: Any, dimensions: Sequence[DimensionShown], *, is_review: bool = False) -> dict[str, Any]:
+def checked(value: Any, debate: ShownDebate, *, is_review: bool = False) -> dict[str, Any]:
     """`value` as a form with every key; what was not filled in is null. Raises `BadFormError` with words.
 
-    A form has `winner`, `scores` (dimension → side → score), `justification` and, except in a review, `confidence` and
-    `is_coherent`.
+    A form has `winner` (of four teams `ranks`: team → place), `scores` (dimension → side or team → score),
+    `justification` and, except in a review, `confidence` and `is_coherent`.
     """
     if not isinstance(value, dict):
         raise BadFormError("A form is a JSON object.")
-    known = ["winner", "scores", "justification"] + ([] if is_review else ["confidence", "is_coherent"])
+    outcome = "ranks" if debate.is_of_teams else "winner"
+    known = [outcome, "scores", "justification"] + ([] if is_review else ["confidence", "is_coherent"])
     unknown = sorted(map(str, value.keys() - set(known)))
     if unknown:
         raise BadFormError(f"A form has no field {unknown[0][:60]!r}.{known_names(unknown[0][:60], known)}")
     form = {
-        "winner": _one_of("winner", value.get("winner"), WINNERS),
-        "scores": _scores(value.get("scores"), dimensions),
+        outcome: _ranks(value.get("ranks"), debate)
+        if debate.is_of_teams
+        else _one_of("winner", value.get("winner"), WINNERS),
+        "scores": _scores(value.get("scores"), debate),
         "justification": _text(value.get("justification")),
     }
     if not is_review:
@@ -43,7 +46,7 @@ def checked(value: Any, dimensions: Sequence[DimensionShown], *, is_review: bool
     return form
 
 
-def missing_in(form: dict[str, Any], dimensions: Sequence[DimensionShown]) -> dict[str, str]:
+def missing_in(form: dict[str, Any], debate: ShownDebate) -> dict[str, str]:
     """Field → what it is in words, of all that a form lacks to be handed in, in the order of the page.
 
     A debate that is not coherent needs only the reasons.
@@ -52,11 +55,13 @@ def missing_in(form: dict[str, Any], dimensions: Sequence[DimensionShown]) -> di
     if "is_coherent" in form and form["is_coherent"] is None:
         missing["is_coherent"] = "whether the debate is coherent"
     if form.get("is_coherent") is not False:
-        for dimension in dimensions:
-            for side in SIDES:
+        for dimension in debate.dimensions:
+            for side in debate.sides:
                 if form["scores"].get(dimension.name, {}).get(side) is None:
-                    missing[f"{dimension.name}.{side}"] = f"{dimension.title}: {side.capitalize()}"
-        if form["winner"] is None:
+                    missing[f"{dimension.name}.{side}"] = f"{dimension.title}: {debate.names[side]}"
+        if debate.is_of_teams:
+            missing |= _missing_ranks(form["ranks"], debate)
+        elif form["winner"] is None:
             missing["winner"] = "the winner"
         if "confidence" in form and form["confidence"] is None:
             missing["confidence"] = "the confidence"
@@ -65,14 +70,54 @@ def missing_in(form: dict[str, Any], dimensions: Sequence[DimensionShown]) -> di
     return missing
 
 
-def scores_of(form: dict[str, Any], dimensions: Sequence[DimensionShown]) -> list[dict[str, Any]] | None:
-    """The scores of a form as records have them; dimensions in which a side has none are left out."""
-    found = []
-    for dimension in dimensions:
-        sides = form["scores"].get(dimension.name, {})
-        if all(sides.get(side) is not None for side in SIDES):
-            found.append({"dimension": dimension.name, "pro": str(sides["pro"]), "con": str(sides["con"])})
-    return found or None
+def outcome_of(form: dict[str, Any], debate: ShownDebate) -> dict[str, Any]:
+    """The outcome and the scores of a form as records have them; of two sides, dimensions lacking one are left out."""
+    scores = form["scores"]
+    if debate.is_of_teams:
+        places = {} if _missing_ranks(form["ranks"], debate) else form["ranks"]
+        ranks = [{"team": team, "rank": places[team]} for team in debate.sides if team in places]
+        found = [
+            {"dimension": dimension.name, "team": team, "score": str(scores[dimension.name][team])}
+            for dimension in debate.dimensions
+            for team in debate.sides
+            if team in scores.get(dimension.name, {})
+        ]
+        return {"ranks": ranks or None, "team_scores": found or None}
+    found = [
+        {"dimension": dimension.name, **{side: str(scores[dimension.name][side]) for side in debate.sides}}
+        for dimension in debate.dimensions
+        if scores.get(dimension.name, {}).keys() >= set(debate.sides)
+    ]
+    return {"winner": form["winner"], "scores": found or None}
+
+
+def _missing_ranks(ranks: Mapping[str, int], debate: ShownDebate) -> dict[str, str]:
+    """Field → what it lacks, of the places of four teams.
+
+    Places are different, except that two teams may share the first, as judges may name two equal winners: the others
+    are third and fourth then.
+    """
+    missing = {f"rank:{team}": f"the place of {debate.names[team]}" for team in debate.sides if team not in ranks}
+    if missing or sorted(ranks.values()) in ([1, 2, 3, 4], [1, 1, 3, 4]):
+        return missing
+    first = [team for team in debate.sides if ranks[team] == 1]
+    for team in debate.sides:
+        place = ranks[team]
+        sharing = [other for other in debate.sides if ranks[other] == place and other != team]
+        if sharing and (place != 1 or len(first) > 2):
+            missing[f"rank:{team}"] = f"a place of {debate.names[team]} that no other team has"
+        elif place == 2 and len(first) == 2:
+            missing[f"rank:{team}"] = f"the third or fourth place of {debate.names[team]}, as two share the first"
+    return missing
+
+
+def _ranks(value: Any, debate: ShownDebate) -> dict[str, int]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not value.keys() <= set(debate.sides):
+        raise BadFormError(f"The field ranks is an object with the teams {_listed(debate.sides)}.")
+    ranks = {team: _one_of(f"ranks.{team}", rank, RANKS) for team, rank in value.items()}
+    return {team: rank for team, rank in ranks.items() if rank is not None}
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
@@ -83,18 +128,19 @@ def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
     raise BadFormError(f"The field {name} is one of {shown}, or null; found {_shown(value)}.")
 
 
-def _scores(value: Any, dimensions: Sequence[DimensionShown]) -> dict[str, dict[str, int | None]]:
+def _scores(value: Any, debate: ShownDebate) -> dict[str, dict[str, int | None]]:
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise BadFormError("The field scores is an object: dimension, then side, then score.")
-    known = {dimension.name: dimension for dimension in dimensions}
+    known = {dimension.name: dimension for dimension in debate.dimensions}
     found: dict[str, dict[str, int | None]] = {}
     for name, sides in value.items():
         if name not in known:
             raise BadFormError(f"No dimension {_shown(name)}.{known_names(_shown(name), known)}")
-        if not isinstance(sides, dict) or not sides.keys() <= set(SIDES):
-            raise BadFormError(f"The scores of {name} are an object with the sides pro and con.")
+        if not isinstance(sides, dict) or not sides.keys() <= set(debate.sides):
+            kind = "teams" if debate.is_of_teams else "sides"
+            raise BadFormError(f"The scores of {name} are an object with the {kind} {_listed(debate.sides)}.")
         scores = {side: _one_of(f"scores.{name}.{side}", score, known[name].scores) for side, score in sides.items()}
         found[name] = {side: score for side, score in scores.items() if score is not None}
     return {name: sides for name, sides in found.items() if sides}
@@ -115,3 +161,7 @@ def _text(value: Any) -> str | None:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"

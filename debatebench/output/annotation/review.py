@@ -21,7 +21,7 @@ from debatebench.output.annotation.debates import (
     imported_annotations,
     read_material,
 )
-from debatebench.output.annotation.form import scores_of
+from debatebench.output.annotation.form import outcome_of
 from debatebench.output.annotation.session import Session
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Adjudication, Annotation
@@ -70,8 +70,8 @@ def open_review(workspace: Workspace, run_tag: str, reviewer: str, *, now: Calla
                 "run_tag": run_tag,
                 "debate_id": debate.debate_id,
                 "adjudicator_id": reviewer,
-                **{name: form[name] for name in ("winner", "justification")},
-                "scores": scores_of(form, material.dimensions),
+                "justification": form["justification"],
+                **outcome_of(form, debate),
                 "adjudicated_at": at,
             }
         )
@@ -82,8 +82,15 @@ def open_review(workspace: Workspace, run_tag: str, reviewer: str, *, now: Calla
 
 
 def parts(annotations: Sequence[Annotation]) -> bool:
-    """Whether people named different winners, or only some of them found the debate coherent."""
-    return len({(annotation.winner, annotation.is_coherent is False) for annotation in annotations}) > 1
+    """Whether people named different winners or first teams, or only some of them found the debate coherent."""
+    return len({(_won(annotation), annotation.is_coherent is False) for annotation in annotations}) > 1
+
+
+def _won(annotation: Annotation) -> tuple[str | None, ...]:
+    """What an annotation names as the winner: a side, or the teams that it ranks first."""
+    if annotation.ranks is None:
+        return (annotation.winner,)
+    return tuple(sorted(each.team for each in annotation.ranks if each.rank == 1))
 
 
 def _made_here(folder: Path, run_tag: str) -> list[Annotation]:

@@ -18,13 +18,12 @@ from debatebench.landing.annotation_journals import (
 from debatebench.landing.annotation_writing import FormJournal
 from debatebench.output.annotation.assignments import assign, assigned_debates, in_order
 from debatebench.output.annotation.debates import (
-    DimensionShown,
     Material,
     ShownDebate,
     imported_annotations,
     read_material,
 )
-from debatebench.output.annotation.form import BadFormError, checked, missing_in, scores_of
+from debatebench.output.annotation.form import BadFormError, checked, missing_in, outcome_of
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Annotation, Record
 
@@ -72,11 +71,6 @@ class Session:
         """The run or import that is annotated."""
         return self.material.run_tag
 
-    @property
-    def dimensions(self) -> tuple[DimensionShown, ...]:
-        """The dimensions of the forms."""
-        return self.material.dimensions
-
     def debate(self, key: str) -> ShownDebate | None:
         """The debate of this key, if this person has it."""
         return next((debate for debate in self.debates if debate.key == key), None)
@@ -92,13 +86,13 @@ class Session:
 
     def save(self, debate: ShownDebate, revision: int, form: Any) -> Saved:
         """Save a draft. Raises `BadFormError` and `StaleError`, and nothing is saved then."""
-        good = checked(form, self.dimensions, is_review=self.is_review)
+        good = checked(form, debate, is_review=self.is_review)
         return Saved(self.journal.save(debate.debate_id, self.author, revision, good, self._time()))
 
     def hand_in(self, debate: ShownDebate, revision: int, form: Any) -> Saved:
         """Save a form for good. Raises `BadFormError`, `IncompleteError` and `StaleError`."""
-        good = checked(form, self.dimensions, is_review=self.is_review)
-        if missing := missing_in(good, self.dimensions):
+        good = checked(form, debate, is_review=self.is_review)
+        if missing := missing_in(good, debate):
             raise IncompleteError(missing)
         at = self._time()
         record = self.record(debate, good, at).model_dump(mode="json")
@@ -148,8 +142,8 @@ def open_session(
                 "run_tag": run_tag,
                 "debate_id": debate.debate_id,
                 "annotator_id": annotator,
-                **{name: form[name] for name in ("winner", "justification", "confidence", "is_coherent")},
-                "scores": scores_of(form, material.dimensions),
+                **{name: form[name] for name in ("justification", "confidence", "is_coherent")},
+                **outcome_of(form, debate),
                 "annotated_at": at,
                 "source": SOURCE,
             }

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from debatebench.output.annotation.debates import ShownDebate
+from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
 from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
+from debatebench.shared.records import Annotation
 
-ASSETS = {"annotation.css": "text/css", "annotation.js": "text/javascript"}
+ASSETS = {
+    "annotation.css": "text/css",
+    "annotation.js": "text/javascript",
+    "ranks.js": "text/javascript",
+    "reading.js": "text/javascript",
+}
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
 _CONFIDENCES = {1: "a guess", 2: "unsure", 3: "fairly sure", 4: "sure", 5: "certain"}
-_SIDES = {"pro": "Pro", "con": "Con"}
-_WINNERS = {"pro": "Pro", "con": "Con", "tie": "Tie"}
+_WINNERS = {**TWO_SIDES, "tie": "Tie"}
+_PLACES = {1: "1st", 2: "2nd", 3: "3rd", 4: "4th"}
 
 
 class Views:
@@ -60,6 +67,7 @@ class Views:
             "done": session.count_done(),
             "total": len(session.debates),
             "next": session.next_key(),
+            "not_shown": NOT_SHOWN,
             "debates": debates,
         }
 
@@ -80,7 +88,7 @@ class Views:
             "done": session.count_done(),
             "before": session.debates[place - 1].key if place else None,
             "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
-            "dimensions": session.dimensions,
+            "material": session.material,
             "people": self._people(debate),
             "api": f"{self._root}/api/debates/{debate.key}",
         }
@@ -92,15 +100,22 @@ class Views:
         data: dict[str, Any] = {
             "key": debate.key,
             "motion": debate.motion,
+            "category": debate.category,
+            "info_slide": debate.info_slide,
+            "rules": debate.rules,
+            "language": self._session.material.language,
             "speeches": [{"side": each.side, "stage": each.stage, "text": each.text} for each in debate.speeches],
             "dimensions": [
                 {
                     "dimension": each.name,
                     "description": each.description,
                     "anchors": {str(score): text for score, text in each.anchors},
+                    "weight": float(each.weight),
+                    "guidance": [{"when": when, "text": text} for when, text in each.guidance],
                 }
-                for each in self._session.dimensions
+                for each in debate.dimensions
             ],
+            "sides": debate.names,
             "revision": state.revision,
             "form": state.form,
             "is_handed_in": state.is_handed_in,
@@ -120,10 +135,8 @@ class Views:
                 "confidence": each.confidence,
                 "is_coherent": each.is_coherent,
                 "justification": each.justification,
-                "scores": {
-                    score.dimension: {"pro": f"{score.pro.normalize():f}", "con": f"{score.con.normalize():f}"}
-                    for score in each.scores or ()
-                },
+                "ranks": {place.team: place.rank for place in each.ranks or ()},
+                "scores": _scores_of(each),
             }
             for each in self._review.annotations().get(debate.debate_id, [])
         ]
@@ -134,7 +147,21 @@ class Views:
             "session": self._session,
             "is_review": self._session.is_review,
             "confidences": _CONFIDENCES,
-            "sides": _SIDES,
             "winners": _WINNERS,
+            "places": _PLACES,
         }
         return render(self._environment, template, {**common, **values})
+
+
+def _scores_of(annotation: Annotation) -> dict[str, dict[str, str]]:
+    """Dimension → side or team → score as text."""
+    found: dict[str, dict[str, str]] = {}
+    for score in annotation.scores or ():
+        found[score.dimension] = {"pro": _exact(score.pro), "con": _exact(score.con)}
+    for each in annotation.team_scores or ():
+        found.setdefault(each.dimension, {})[each.team] = _exact(each.score)
+    return found
+
+
+def _exact(score: Decimal) -> str:
+    return f"{score.normalize():f}"

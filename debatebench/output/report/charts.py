@@ -37,6 +37,8 @@ from debatebench.shared.amounts import counted
 
 _DASHES = ("solid", "dot", "dash", "dashdot")
 _MOST_VERTICAL_NAMES = 14
+_PHONE = 350
+_ROW_NAMES, _LINE_OF_NAME = 100, 14
 _USUAL_WIDTH = 700
 _LINE_HEIGHT = 18
 _SCATTER_HEIGHT = 440
@@ -172,6 +174,13 @@ def _heatmap(section: Section, rows: Sequence[Row]) -> Spec:
     margin = {"l": 8, "r": 24, "t": 8, "b": 8, "pad": 4}
     height = 60 + 36 * len(ys) + _room_for_names(x_axis["ticktext"])
     return {"data": traces, "layout": frame(height, x_axis, y_axis, margin=margin)}
+
+
+def least_width(spec: Spec) -> int:
+    """The pixels below which the names above the columns of a heatmap would cover each other; 0 if a phone has more."""
+    columns = max((len(trace["x"]) for trace in spec["data"] if trace["type"] == "heatmap"), default=0)
+    wide = _ROW_NAMES + _LINE_OF_NAME * columns
+    return wide if wide > _PHONE else 0
 
 
 def _cells_of_heatmap(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from debatebench.config.transcript_layout import FORMAT_RULES
 from debatebench.output.report.calls_data import CALL_FIELDS, CALLS_QUERY, Calls
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
@@ -104,31 +105,52 @@ where run_tag = $run_tag
 """
 
 _PEOPLE = """
+with
+
+said as (
+
+    select
+        sources.debate_id, annotations.annotator_id, annotations.winner, annotations.justification,
+        annotations.confidence, annotations.is_coherent, stored.scores, annotations.ranks, annotations.team_scores
+    from intermediate.int_debate_sources as sources
+    inner join marts.annotations
+        on sources.source_run_tag = annotations.run_tag and sources.source_debate_id = annotations.debate_id
+    left join staging.stg_annotations as stored
+        on annotations.run_tag = stored.run_tag
+        and annotations.debate_id = stored.debate_id
+        and annotations.annotator_id = stored.annotator_id
+    where sources.run_tag = $run_tag
+    union all
+    select
+        sources.debate_id, concat(agreed.adjudicator_id, ' (agreed)') as annotator_id, agreed.winner,
+        agreed.justification, null as confidence, null as is_coherent, agreed.scores, agreed.ranks, agreed.team_scores
+    from intermediate.int_debate_sources as sources
+    inner join staging.stg_adjudications as agreed
+        on sources.source_run_tag = agreed.run_tag and sources.source_debate_id = agreed.debate_id
+    where sources.run_tag = $run_tag
+
+)
+
 select
-    sources.debate_id, annotations.annotator_id, annotations.winner, annotations.justification,
-    annotations.confidence, annotations.is_coherent,
-    list_transform(stored.scores, lambda score: score.dimension) as dimensions,
-    list_transform(stored.scores, lambda score: score.pro::double) as pro_scores,
-    list_transform(stored.scores, lambda score: score.con::double) as con_scores
-from intermediate.int_debate_sources as sources
-inner join marts.annotations
-    on sources.source_run_tag = annotations.run_tag and sources.source_debate_id = annotations.debate_id
-left join staging.stg_annotations as stored
-    on annotations.run_tag = stored.run_tag
-    and annotations.debate_id = stored.debate_id
-    and annotations.annotator_id = stored.annotator_id
-where sources.run_tag = $run_tag
-union all
-select
-    sources.debate_id, concat(agreed.adjudicator_id, ' (agreed)') as annotator_id, agreed.winner, agreed.justification,
-    null as confidence, null as is_coherent,
-    list_transform(agreed.scores, lambda score: score.dimension) as dimensions,
-    list_transform(agreed.scores, lambda score: score.pro::double) as pro_scores,
-    list_transform(agreed.scores, lambda score: score.con::double) as con_scores
-from intermediate.int_debate_sources as sources
-inner join staging.stg_adjudications as agreed
-    on sources.source_run_tag = agreed.run_tag and sources.source_debate_id = agreed.debate_id
-where sources.run_tag = $run_tag
+    debate_id, annotator_id, winner, justification, confidence, is_coherent,
+    list_transform(scores, lambda score: score.dimension) as dimensions,
+    list_transform(scores, lambda score: score.pro::double) as pro_scores,
+    list_transform(scores, lambda score: score.con::double) as con_scores,
+    array_to_string(
+        list_transform(
+            list_sort(list_transform(ranks, lambda each: {'rank': each.rank, 'team': each.team})),
+            lambda each: concat(each.rank, '. ', each.team)
+        ),
+        ', '
+    ) as places,
+    array_to_string(
+        list_transform(
+            team_scores,
+            lambda each: concat(replace(each.dimension, '_', ' '), ' of ', each.team, ': ', each.score::double)
+        ),
+        ', '
+    ) as team_scores
+from said
 """
 
 _GOLD = """
@@ -160,6 +182,11 @@ where participants.run_tag = $run_tag and debates.format <> 'two_sided'
 _SETTINGS = """
 select item, part, value from marts.run_settings where run_tag = $run_tag and value is not null and item <> 'topics'
 order by item, part
+"""
+
+_SLIDES = """
+select topic_id, info_slide
+from staging.stg_topics where run_tag = $run_tag and info_slide is not null order by topic_id
 """
 
 _DEBATERS = """
@@ -196,12 +223,29 @@ _FIELDS = {
         "isSuspected",
     ),
     "notes": ("judge", "title", "text"),
-    "people": ("person", "winner", "text", "confidence", "isCoherent", "dimensions", "pro", "con"),
+    "people": (
+        "person",
+        "winner",
+        "text",
+        "confidence",
+        "isCoherent",
+        "dimensions",
+        "pro",
+        "con",
+        "places",
+        "teamScores",
+    ),
     "gold": ("unit", "winner", "positions", "votes"),
     "seats": ("position", "side", "debater"),
     "calls": CALL_FIELDS,
 }
 """The fields of the rows of a debate, by the part of it to which they belong."""
+
+NOT_SHOWN = (
+    "Not here: the shape of the answer that a judge was asked for, and the wording of its instructions, which the "
+    "run's journal has. The remarks of a verdict say if the judge was shown the other side first, or worked in steps."
+)
+"""What judges' prompts hold, and the page of a debate does not."""
 
 _WINNERS = {"pro": "p", "con": "c", "tie": "t"}
 _SEAT_ORDER = ("OG", "OO", "CG", "CO")
@@ -214,7 +258,15 @@ def debates_data(site: Site) -> Iterator[tuple[str, Any]]:
     tags = [run.tag for run in site.runs]
     with sql_errors(None):
         known = {row[0]: row for row in _fetched(site.con, _RUNS, {"run_tags": tags})}
-        yield "debates", {"fields": _FIELDS, "runs": [_about(known[run.tag]) for run in site.runs]}
+        yield (
+            "debates",
+            {
+                "fields": _FIELDS,
+                "formatRules": FORMAT_RULES,
+                "notShown": NOT_SHOWN,
+                "runs": [_about(known[run.tag]) for run in site.runs],
+            },
+        )
         for run in site.runs:
             yield from _of_run(site, run, set(tags))
 
@@ -270,6 +322,7 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
             "starts": texts.starts,
             "callStarts": None if calls is None else calls.starts,
             "words": words.indexes,
+            "slides": _fetched(con, _SLIDES, named),
             "settings": _fetched(con, _SETTINGS, named),
             "debaterFacts": _fetched(con, _DEBATERS, named),
             "judgeFacts": _fetched(con, _JUDGES, named),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from debatebench.output.report.chart_parts import LegendEntry, Spec, axes, legend_of
-from debatebench.output.report.charts import chart
+from debatebench.output.report.charts import chart, least_width
 from debatebench.output.report.data_files import packed
 from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_values, guess_format, heading, script_json
 from debatebench.output.report.page import CHARTS, ColumnFormat, ForEach, Section
@@ -113,13 +113,15 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart of a section: its specification as JSON, its height in pixels, and its title if there are several.
+    """One chart of a section: its specification as JSON, its height and least width in pixels, and its title if there
+    are several.
 
     A long specification is packed, and `spec` is empty.
     """
 
     title: str
     height: int
+    least_width: int
     spec: str = ""
     packed: str = ""
 
@@ -214,8 +216,8 @@ def _panels(section: Section, rows: Sequence[Row]) -> tuple[tuple[Panel, ...], t
 def _panel(title: str, spec: Spec) -> Panel:
     height, text = spec["layout"]["height"], script_json(spec)
     if len(text) > _LONGEST_SPEC:
-        return Panel(title, height, packed=packed(spec))
-    return Panel(title, height, spec=text)
+        return Panel(title, height, least_width(spec), packed=packed(spec))
+    return Panel(title, height, least_width(spec), spec=text)
 
 
 def _fields(base: SectionView) -> dict[str, Any]:

@@ -25,8 +25,11 @@ _LEAST_HEIGHT = 300
 _MARGINS = 48
 _ROOM = 0.06
 """The part of the range of values that stays free above and below them."""
-_LEFT, _RIGHT = 0.12, 0.62
-"""The room left of the first place, and that for names right of the last one, in parts of the way between them."""
+_LEFT = 0.12
+"""The room left of the first place, in parts of the way from the first to the last."""
+_NARROWEST, _LETTER = 300, 6.4
+"""How wide the plot is on a phone, and how wide a letter of a name, in pixels."""
+_MOST_FOR_NAMES = 0.5
 # Intervals of neighbours stand beside each other, and not on top of each other.
 _SPREAD = 0.014
 _NAME_GAP = 0.1
@@ -103,6 +106,7 @@ def _drawn(section: Section, lines: Sequence[_Line], places: Sequence[str]) -> S
     low, high = _ends(lines)
     heights = _apart([line.last for line in lines], (high - low) / (height - _MARGINS) * _NAME_HEIGHT)
     way = max(len(places) - 1, 1)
+    names = [f"{short_text(line.name)} {written(section, [line.last])[0]}" for line in lines]
     shifts = [(n - (len(lines) - 1) / 2) * _SPREAD * way for n in range(len(lines))]
     # What stands out is drawn last, on top of the others.
     order = sorted(range(len(lines)), key=lambda n: lines[n].is_strong)
@@ -111,7 +115,7 @@ def _drawn(section: Section, lines: Sequence[_Line], places: Sequence[str]) -> S
         "layout": frame(
             height,
             {
-                "range": [-_LEFT * way, (1 + _RIGHT) * way],
+                "range": [-_LEFT * way, (1 + _room_for(names)) * way],
                 "tickmode": "array",
                 "tickvals": list(range(len(places))),
                 "ticktext": list(places),
@@ -120,7 +124,8 @@ def _drawn(section: Section, lines: Sequence[_Line], places: Sequence[str]) -> S
             },
             {**number_axis(section), "range": [min([low, *heights]), max([high, *heights])]},
             annotations=[
-                _name(section, line, place, (1 + _NAME_GAP) * way) for line, place in zip(lines, heights, strict=True)
+                _name(name, line, place, (1 + _NAME_GAP) * way)
+                for name, line, place in zip(names, lines, heights, strict=True)
             ],
             margin={"l": 8, "r": 8, "t": 32, "b": 16, "pad": 4},
         ),
@@ -193,10 +198,16 @@ def _distances(upper: Sequence[Any], lower: Sequence[Any]) -> list[float | None]
     return [None if high is None or low is None else high - low for high, low in pairs]
 
 
-def _name(section: Section, line: _Line, height: float, x: float) -> Spec:
+def _room_for(names: Sequence[str]) -> float:
+    """The room right of the last place in which the names fit on a phone, in parts of the way between the places."""
+    part = min(max(map(len, names), default=0) * _LETTER / _NARROWEST, _MOST_FOR_NAMES)
+    return (_NAME_GAP + (1 + _LEFT) * part) / (1 - part)
+
+
+def _name(text: str, line: _Line, height: float, x: float) -> Spec:
     """The name of a line beside its last value, or where there is room for it."""
     return {
-        "text": f"{short_text(line.name)} {written(section, [line.last])[0]}",
+        "text": text,
         "x": x,
         "y": height,
         "xanchor": "left",

@@ -20,6 +20,10 @@ final as (
         macros.higher_side(pro_total, con_total) as scored_winner,
         cast(pro_total as double) / count_dimensions as pro_mean_score,
         cast(con_total as double) / count_dimensions as con_mean_score,
+        list_sort(
+            list_transform(list_filter(ranks, lambda each: each.rank = 1), lambda each: each.team)
+        ) as winning_positions,
+        ranks, team_scores,
         confidence, is_coherent, justification,
         source, annotated_at
 

@@ -1,4 +1,4 @@
--- One row per run and unit (`winner` or a dimension) that several people annotated.
+-- One row per run and unit (`winner`, `winning_teams`, `team_rank` or a dimension) that several people annotated.
 with
 
 pairs as materialized (
@@ -53,8 +53,8 @@ measured as (
         agreements.count_pairs, agreements.agreement_rate,
         kappas.kappa,
         kappas.half_width as kappa_half_width,
-        case when unit <> 'winner' then kappas.kappa_quadratic end as kappa_quadratic,
-        case when unit <> 'winner' then kappas.half_width_quadratic end as quadratic_half_width,
+        case when unit not in ('winner', 'winning_teams') then kappas.kappa_quadratic end as kappa_quadratic,
+        case when unit not in ('winner', 'winning_teams') then kappas.half_width_quadratic end as quadratic_half_width,
         alphas.level, alphas.count_ratings,
         alphas.value as alpha,
         alphas.ci_low as alpha_ci_low,
@@ -70,7 +70,7 @@ measured as (
     left join intermediate.int_t_quantiles as t_quantiles on rated.count_clusters - 1 = t_quantiles.df
 
     where alphas.raters = 'people' and alphas.statistic = 'krippendorff_alpha'
-        and alphas.level = case unit when 'winner' then 'nominal' else 'ordinal' end
+        and alphas.level = case when unit in ('winner', 'winning_teams') then 'nominal' else 'ordinal' end
 
 ),
 
@@ -94,7 +94,7 @@ final as (
         macros.at_most(kappa_quadratic + quadratic_half_width, 1) as kappa_quadratic_ci_high,
         macros.reason_of(
             quadratic_half_width is null,
-            case when count_annotators = 2 and unit <> 'winner' then count_pairs end,
+            case when count_annotators = 2 and unit not in ('winner', 'winning_teams') then count_pairs end,
             kappa_quadratic, count_clusters, cluster_unit
         ) as kappa_quadratic_reason,
         level as alpha_level,

@@ -47,6 +47,51 @@ gold as (
 
 ),
 
+-- Of four teams, those win that most people put first; of equally many, those with the best mean rank.
+team_places as (
+
+    select
+        run_tag, debate_id, is_adjudicated, dimension, position,
+        count(*) as count_annotators,
+        count(case when is_winner then 1 end) as count_first,
+        sum(rank) as total_rank
+
+    from intermediate.int_team_opinions
+    group by run_tag, debate_id, is_adjudicated, dimension, position
+
+),
+
+leading_teams as (
+
+    select *
+    from team_places
+    qualify
+        rank() over (
+            partition by run_tag, debate_id, is_adjudicated, dimension
+            order by count_first desc, total_rank
+        ) = 1
+
+),
+
+teams as (
+
+    select
+        leading_teams.run_tag, leading_teams.debate_id,
+        case when leading_teams.is_adjudicated then 'adjudicated' else 'annotations' end as truth,
+        leading_teams.dimension, debates.format,
+        case when count(distinct participants.side) = 1 then min(participants.side) end as winner,
+        list_sort(list(leading_teams.position)) as winning_positions,
+        max(case when not leading_teams.is_adjudicated then leading_teams.count_annotators end) as count_annotators
+
+    from leading_teams
+    inner join staging.stg_debates as debates using (run_tag, debate_id)
+    left join staging.stg_participants as participants using (run_tag, debate_id, position)
+    group by
+        leading_teams.run_tag, leading_teams.debate_id, leading_teams.is_adjudicated, leading_teams.dimension,
+        debates.format
+
+),
+
 counted as (
 
     select
@@ -100,6 +145,17 @@ final as (
         count_annotators
 
     from people
+
+    union all
+
+    select
+        run_tag, debate_id, truth, dimension, format, winner,
+        macros.label_of(winner) as label,
+        winning_positions,
+        cast(null as double) as score_difference,
+        count_annotators
+
+    from teams
 
 )
 

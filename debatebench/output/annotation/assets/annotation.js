@@ -1,6 +1,6 @@
 // Saves the form at every change, one request at a time, and says what was saved. Without an answer nothing counts as
 // saved; the page asks again until there is one.
-"use strict";
+import { ranks } from "./ranks.js";
 
 (() => {
   const form = document.getElementById("form");
@@ -40,7 +40,9 @@
       const value = number(group.querySelector("input").name);
       if (value !== null) (scores[dimension] ??= {})[group.dataset.question.slice(place + 1)] = value;
     }
-    const value = { winner: chosen("winner"), scores, justification: text.value || null };
+    const places = ranks();
+    const outcome = places ? { ranks: places } : { winner: chosen("winner") };
+    const value = { ...outcome, scores, justification: text.value || null };
     if (!isReview) {
       value.confidence = number("confidence");
       value.is_coherent = { true: true, false: false }[chosen("is_coherent")] ?? null;
