@@ -19,8 +19,12 @@ from urllib.parse import parse_qsl
 from debatebench.shared.workspace import Workspace, packaged
 
 
-def report_files() -> dict[str, Path]:
-    return Workspace(packaged("reports").parent).files("reports", "**/*")
+def report_files(*pages: str) -> dict[str, Path]:
+    """The packaged files of a site: with all its pages, or with `pages` only, for tests that read no other."""
+    files = Workspace(packaged("reports").parent).files("reports", "**/*")
+    chosen = {f"pages/{name}.yml" for name in pages}
+    assert chosen <= files.keys()
+    return {name: path for name, path in files.items() if not (chosen and name.startswith("pages/")) or name in chosen}
 
 
 @contextmanager
