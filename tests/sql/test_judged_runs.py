@@ -185,7 +185,7 @@ def test_baselines_have_no_vote_and_are_in_no_statistic_about_judges(con: duckdb
             told.add(name)
     # What a model must beat stands beside it where judges are compared with people.
     beside_people = {"judge_predictions", "judge_errors", "judge_quality", "judge_consistency", "repeated_judgments"}
-    beside_people.add("judge_value")
+    beside_people |= {"judge_value", "team_judgments"}
     beside_people |= {f"panelbench_{table}" for table in ("main", "dimensions", "positions", "sizes", "significance")}
     # Weaknesses in the same way: what a rule makes of a flaw is a figure to beat.
     beside_people.add("weakness_detection")
