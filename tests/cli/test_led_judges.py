@@ -103,7 +103,7 @@ def test_attacked_debates_are_in_no_rating_and_in_no_agreement(probed: Path):
 
 
 def test_the_page_shows_intervals_examples_and_passages_and_hostile_text_is_inert(probed: Path):
-    with only_pages("index", "robustness"):
+    with only_pages("index", "results", "robustness"):
         done = debatebench_here(probed, "report")
     assert done.code == 0, done.err
     page = (probed / "reports" / "site" / "robustness.html").read_text()

@@ -20,57 +20,32 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 _LARGEST_REQUEST = 1 << 20
 
 
 def run_preloaded(arguments: list[str], environ: dict[str, str], stdin: str | None) -> tuple[int, str, str]:
     """Run `python -m debatebench ARGUMENTS` in a forked process: its exit code, output and errors."""
-    with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with (
+        tempfile.TemporaryFile() as read,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection,
+    ):
         read.write((stdin or "").encode())
         read.seek(0)
-        with _asked(arguments, environ, [read.fileno(), out.fileno(), err.fileno()]) as connection:
-            connection.recv(64)
-            code = int(connection.recv(64))
-        return code, _text(out), _text(err)
-
-
-class Preloaded:
-    """The same while it runs: `out` is what it prints."""
-
-    def __init__(self, arguments: list[str], environ: dict[str, str]) -> None:
-        reading, writing = os.pipe()
-        self._err = tempfile.TemporaryFile()  # noqa: SIM115
-        with open(os.devnull, "rb") as nothing:
-            self._connection = _asked(arguments, environ, [nothing.fileno(), writing, self._err.fileno()])
-        os.close(writing)
-        self.out = open(reading, encoding="utf-8")  # noqa: SIM115
-        self._pid = int(self._connection.recv(64))
-
-    def end(self, number: signal.Signals | None = None, seconds: float = 20) -> tuple[int, str]:
-        """Send a signal, if one is given, and wait until the process has ended: its exit code and errors."""
-        if number is not None:
-            os.kill(self._pid, number)
-        self._connection.settimeout(seconds)
-        with self._connection, self.out, self._err:
-            return int(self._connection.recv(64)), _text(self._err)
-
-
-def _asked(arguments: list[str], environ: dict[str, str], files: list[int]) -> socket.socket:
-    """Ask for a process with these standard files; the answers are its id and, when it has ended, its exit code."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    connection.connect(_parent())
-    request = json.dumps({"arguments": arguments, "environ": environ, "folder": os.getcwd()}).encode()
-    assert len(request) < _LARGEST_REQUEST
-    socket.send_fds(connection, [request], files)
-    return connection
-
-
-def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    # Every end of a line is read as a line feed, as `subprocess` does with text.
-    return file.read().decode().replace("\r\n", "\n").replace("\r", "\n")
+        connection.connect(_parent())
+        request = json.dumps({"arguments": arguments, "environ": environ, "folder": os.getcwd()}).encode()
+        assert len(request) < _LARGEST_REQUEST
+        socket.send_fds(connection, [request], [read.fileno(), out.fileno(), err.fileno()])
+        code = int(connection.recv(64))
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            # Every end of a line is read as a line feed, as `subprocess` does with text.
+            texts.append(file.read().decode().replace("\r\n", "\n").replace("\r", "\n"))
+    return code, texts[0], texts[1]
 
 
 @cache
@@ -141,7 +116,6 @@ def _serve(address: str) -> None:
                 os.close(wakes)
                 _become(json.loads(request), files)
                 return
-            caller.send(str(pid).encode())
             callers[pid] = caller
             for file in files:
                 os.close(file)

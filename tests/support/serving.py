@@ -6,14 +6,14 @@ import http.client
 import json
 import os
 import signal
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-
-from preloaded import Preloaded
 
 _WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -32,17 +32,19 @@ class Answer:
 
 
 class ServedCommand:
-    """A command that serves pages, in a process of its own while the `with` block lasts; `url` is what it prints."""
+    """A command that serves pages, in its own process while the `with` block lasts; `url` is what it prints."""
 
     def __init__(self, root: Path, *arguments: str) -> None:
-        self._arguments = ["--root", str(root), *arguments, "--no-browser"]
+        self._command = [sys.executable, "-m", "debatebench", "--root", str(root), *arguments, "--no-browser"]
 
     def __enter__(self) -> Self:
-        self._process = Preloaded(self._arguments, {**os.environ})
-        self._has_ended = False
-        self.url = self._process.out.readline().strip()
+        self.process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
         if not self.url:
-            raise RuntimeError(self._process.end()[1])
+            raise RuntimeError(self.process.communicate()[1])
         return self
 
     def __exit__(
@@ -55,11 +57,12 @@ class ServedCommand:
         return int(self.url.split(":")[2].split("/")[0])
 
     def stop(self, number: signal.Signals = signal.SIGKILL) -> tuple[int, str]:
-        """End the process, and return its exit code and what it wrote to stderr; empty if it had been stopped."""
-        if self._has_ended:
-            return 0, ""
-        self._has_ended = True
-        return self._process.end(number)
+        """End the process, and return its exit code and what it wrote to stderr."""
+        if self.process.stdout is not None and self.process.stdout.closed:
+            return self.process.returncode, ""
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=20)
+        return self.process.returncode, err
 
     def get(self, path: str = "", **headers: str) -> Answer:
         return ask(self.url + path, None, headers)
