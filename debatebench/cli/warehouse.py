@@ -54,12 +54,16 @@ def report_update(workspace: Workspace, update: Update) -> None:
 
     Raises `DamagedDataError` if a run was set aside, and `UnbuiltError` if some SQL models could not be built.
     """
+    from debatebench.landing.annotation_journals import annotations_folder, unfinished_forms
+
     for landed in update.landed:
         if landed.rows is None:
             note(f"{landed.run_tag}: unchanged since it was landed")
         else:
             debates = landed.rows.get("debates", 0)
             note(f"{landed.run_tag}: landed {debates:,} debates, {sum(landed.rows.values()):,} rows")
+        for unfinished in unfinished_forms(annotations_folder(workspace.journal, landed.run_tag), landed.run_tag):
+            warn(str(unfinished))
     if update.build is not None:
         note(f"built {len(update.build.built)} SQL models, {len(update.build.unchanged)} unchanged")
         for warning in update.build.warnings:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import has_begun
 from debatebench.journal.writing import open_in_turn
-from debatebench.landing.annotation_journals import Forms, purpose_of, read_forms
+from debatebench.landing.annotation_journals import Forms, FormState, is_same_form, purpose_of, read_forms
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
 
 class StaleError(DebatebenchError):
-    """The form was saved by another page after the one that saves it now had read it."""
+    """The form was saved by another page after the one that saves it now had read it, or has a version aside."""
 
 
 class FormJournal:
@@ -92,25 +92,85 @@ class FormJournal:
         form: dict[str, Any],
         at: str,
         record: dict[str, Any] | None = None,
-    ) -> int:
-        """Save a form that was read at `revision`, and return its new revision; with a record it is handed in.
+        window: str | None = None,
+        resolves: Collection[str] = (),
+    ) -> FormState:
+        """Save a form that was read at `revision`, and return what it is now; with a record it is handed in.
 
+        `window` is the one that saves it, and `resolves` are those whose versions aside the person has decided against.
         The same save again changes nothing: the answer to the first may have been lost. Raises `StaleError` if the
-        form was changed since `revision`, and `DamagedDataError` if the journal that held it was deleted.
+        form was changed since `revision` to another one, or would be handed in with a version aside, and
+        `DamagedDataError` if its journal was deleted.
         """
-        if revision and not self.path.exists():
-            raise self._lost()
+        self._check_kept(revision)
 
         def event(forms: Forms) -> dict[str, Any] | None:
             state = forms.of(debate_id)
-            if state.form == form and state.author == author and state.is_handed_in >= (record is not None):
+            is_same = is_same_form(state.form, form) and state.author == author
+            if not is_same:
+                _check_current(state, revision)
+            # What is saved replaces what the same window had aside. The others were chosen from as they were seen.
+            chosen = {window, *(resolves if state.revision == revision else ())}
+            resolved = sorted(state.asides.keys() & chosen)
+            if is_same and not resolved and (record is None or state.is_handed_in):
                 return None
-            if state.revision != revision:
-                raise StaleError(
-                    "This form was changed in another window since this page read it. Load the page again to see what "
-                    "is saved; nothing was overwritten."
-                )
-            data = {"type": "draft", "debate_id": debate_id, "author": author, "at": at, "form": form}
+            if record is not None and len(resolved) < len(state.asides):
+                raise StaleError("There are two versions of this form; choose one of them first.")
+            data: dict[str, Any] = {"type": "draft", "debate_id": debate_id, "author": author, "at": at, "form": form}
+            if resolved:
+                data["resolves"] = resolved
             return data if record is None else {**data, "type": "final", "record": record}
 
-        return self.append(event).of(debate_id).revision
+        return self.append(event).of(debate_id)
+
+    def keep_aside(
+        self, debate_id: str, author: str, window: str, form: dict[str, Any] | None, at: str, revision: int = 0
+    ) -> FormState:
+        """Keep the version of a window beside what is saved; without a form, drop it.
+
+        Raises `StaleError` if it is dropped by someone who has not seen what is saved: that is, at another revision.
+        """
+        self._check_kept(revision)
+
+        def event(forms: Forms) -> dict[str, Any] | None:
+            state = forms.of(debate_id)
+            kept = state.asides.get(window)
+            if kept is None if form is None else kept is not None and is_same_form(kept.form, form):
+                return None
+            if form is None:
+                _check_current(state, revision)
+            data = {"type": "aside", "debate_id": debate_id, "author": author, "at": at, "window": window}
+            return {**data, "form": form}
+
+        return self.append(event).of(debate_id)
+
+    def go_back(self, debate_id: str, author: str, revision: int, way: Literal["undo", "redo"], at: str) -> FormState:
+        """Undo the last change of a form, a hand-in too, or redo what was undone last; nothing if there is none.
+
+        Raises `StaleError` if the form was changed since `revision`.
+        """
+        self._check_kept(revision)
+
+        def event(forms: Forms) -> dict[str, Any] | None:
+            state = forms.of(debate_id)
+            # The answer to the first may have been lost.
+            if state.way == way and state.revision == revision + 1:
+                return None
+            _check_current(state, revision)
+            to = state.undo_to if way == "undo" else state.redo_to
+            if to is None:
+                return None
+            form = forms.at(debate_id, to).form
+            data = {"type": "draft", "debate_id": debate_id, "author": author, "at": at, "form": form}
+            return {**data, "back_to": to, "way": way}
+
+        return self.append(event).of(debate_id)
+
+    def _check_kept(self, revision: int) -> None:
+        if revision and not self.path.exists():
+            raise self._lost()
+
+
+def _check_current(state: FormState, revision: int) -> None:
+    if state.revision != revision:
+        raise StaleError("This form was changed in another window since this page read it; nothing was overwritten.")

@@ -109,6 +109,7 @@ ScoreValue = Annotated[Decimal, AfterValidator(_check_score), Column("DECIMAL(18
 Place = Annotated[int, Field(ge=1, le=4), Column("BIGINT", Annotated[int, msgspec.Meta(ge=1, le=4)])]
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
+SkipReason = Literal["cannot_judge", "not_a_debate", "language", "wrong_side"]
 CostSource = Literal["billed", "estimated", "repriced"]
 
 
@@ -595,6 +596,9 @@ class Annotation(Record):
     is_coherent: bool | None = Field(
         None, description="Whether the annotator found the debate fit to be judged; null if that was not asked."
     )
+    skip_reason: SkipReason | None = Field(
+        None, description="Why the annotator gave no verdict on the debate; null with a verdict."
+    )
     ranks: tuple[TeamRank, ...] | None = Field(None, description="The place of each of four teams; null for two sides.")
     team_scores: tuple[TeamScore, ...] | None = Field(
         None, description="The scores of four teams by dimension; null for two sides."
@@ -605,10 +609,10 @@ class Annotation(Record):
 
 
 class Adjudication(Record):
-    """The verdict on a debate that people agreed on after they had annotated it one by one."""
+    """The verdict that one reviewer recorded as agreed, after people had annotated the debate one by one."""
 
     table = "adjudications"
-    key = ("run_tag", "debate_id")
+    key = ("run_tag", "debate_id", "adjudicator_id")
 
     debate_id: Text
     adjudicator_id: Text
@@ -620,6 +624,9 @@ class Adjudication(Record):
         None, description="The scores of four teams by dimension; null for two sides."
     )
     adjudicated_at: UtcTime | None = None
+    is_coherent: bool | None = Field(
+        None, description="False if it was agreed that the debate is not fit to be judged; null if that was not asked."
+    )
 
 
 class Gold(Record):

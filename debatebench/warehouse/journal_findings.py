@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from debatebench.journal.reading import all_lines, has_begun, is_played_now, saved_beside
-from debatebench.landing.annotation_journals import annotation_records, read_forms
+from debatebench.landing.annotation_journals import annotation_records, read_forms, unfinished_forms
 from debatebench.landing.run_marks import read_marks_at
 from debatebench.shared.errors import DamagedDataError, NewerDataError
 
@@ -19,10 +19,10 @@ class Finding:
 
     `finding` is `damaged_line`, `damaged_annotations`, `damaged_journal`, `unreadable_source`, `torn_line`,
     `set_aside`, `ambiguous_call`, `failed_call`, `cut_speech`, `missing_debate`, `silent_judge` (a judge of which no
-    verdict counts), `repeated_debates` (an earlier run has them as well), `saved_events`, `changed_import`,
-    `unfinished_archive` (a killed command has not moved all of an archived run), `not_landed`, `lost_records`,
-    `lost_source`, `unreadable_warehouse` or `leftover`. `count` is the number of places that share the detail; `place`
-    is the first of them.
+    verdict counts), `repeated_debates` (an earlier run has them as well), `not_handed_in` (an annotation that was
+    changed since it was handed in), `saved_events`, `changed_import`, `unfinished_archive` (a killed command has not
+    moved all of an archived run), `not_landed`, `lost_records`, `lost_source`, `unreadable_warehouse` or `leftover`.
+    `count` is the number of places that share the detail; `place` is the first of them.
     """
 
     run_tag: str
@@ -87,7 +87,7 @@ def mark_findings(path: Path) -> Iterator[Finding]:
 
 
 def annotation_findings(tag: str, folder: Path, *, has_debates: bool) -> Iterator[Finding]:
-    """Damaged and torn lines, saved events and unreadable records in a run's journals of annotations.
+    """Damaged and torn lines, saved events, unreadable records and forms changed since in a run's annotations.
 
     `has_debates` says whether the run itself, or the import, is there.
     """
@@ -104,6 +104,10 @@ def annotation_findings(tag: str, folder: Path, *, has_debates: bool) -> Iterato
                 read_forms(path, tag)
         for _ in annotation_records(folder, tag):
             pass
+        for unfinished in unfinished_forms(folder, tag):
+            for debate_id in unfinished.debate_ids:
+                place = f"{unfinished.path}, debate '{debate_id}'"
+                yield Finding(tag, "not_handed_in", False, place, str(unfinished))
     except NewerDataError as error:
         yield Finding(tag, "newer_journal", False, str(folder), str(error))
     except DamagedDataError as error:

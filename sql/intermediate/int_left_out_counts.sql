@@ -66,6 +66,7 @@ verdicts_of_people as (
         winner is null and coalesce(len(scores), 0) = 0 and ranks is null as is_empty
 
     from staging.stg_annotations
+    where skip_reason is null
 
     union all
     select run_tag, debate_id, 'gold' as source, false as is_empty from staging.stg_gold

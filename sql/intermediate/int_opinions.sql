@@ -1,4 +1,4 @@
--- One row per person who judged a debate, alone or in an adjudication, and dimension, or `overall` for the whole.
+-- One row per person who judged a debate, or verdict that was agreed on it, and dimension, or `overall` for the whole.
 with
 
 verdicts as (
@@ -10,16 +10,18 @@ verdicts as (
         winner, scores
 
     from staging.stg_annotations
+    where skip_reason is null
 
     union all
 
     select
         run_tag, debate_id,
-        adjudicator_id as person_id,
+        array_to_string(reviewers, ', ') as person_id,
         true as is_adjudicated,
         winner, scores
 
-    from staging.stg_adjudications
+    from intermediate.int_agreed_verdicts
+    where outcome = 'agreed'
 
 ),
 

@@ -144,10 +144,11 @@ def test_a_whole_annotation_needs_only_the_keyboard(browser: Browser, tmp_path: 
             ),
             "confidence": 4,
             "is_coherent": True,
-            "source": "debatebench annotate",
-            "metadata": None,
+            "skip_reason": None,
             "ranks": None,
             "team_scores": None,
+            "source": "debatebench annotate",
+            "metadata": None,
         }
         # And back: nothing keeps the focus.
         tab_to(page, "hand-in")
@@ -219,15 +220,91 @@ def test_a_second_window_does_not_overwrite_the_first(browser: Browser, tmp_path
         choose(first, "winner", "pro")
         wait_for_status(first, "Saved.")
         choose(second, "winner", "con")
-        second.wait_for_selector("#alert:not([hidden])")
+        second.wait_for_selector("#versions:not([hidden])")
         assert "nothing was overwritten" in second.locator("#alert").inner_text()
         assert second.locator("#hand-in").is_disabled()
-        second.locator("#reload").click()
-        second.wait_for_selector('input[value="pro"]:checked')
-        choose(second, "winner", "tie")
-        wait_for_status(second, "Saved.")
+        # What is typed now is kept as well, and the other window says that there are two versions.
+        second.locator("#justification").fill(REASONS)
+        wait_for_status(second, "Saving")
+        wait_for_status(second, "Kept beside what another window has saved.")
         state = server.get(f"api/debates/{server.debate_keys()[0]}").data
-        assert (state["revision"], state["form"]["winner"]) == (2, "tie")
+        assert (state["form"]["winner"], state["form"]["justification"]) == ("pro", None)
+        assert [each["form"]["justification"] for each in state["asides"]] == [REASONS]
+        choose(first, "clash.pro", "2")
+        wait_for_status(first, "Two versions: choose one above. Not handed in.")
+        # Both versions are there after the page is loaded again, and nothing but a click changes what is saved.
+        second.reload()
+        second.wait_for_selector("#versions:not([hidden])")
+        panel = second.locator("#versions")
+        assert {"Who won the debate?", "Clash, Pro"} < set(panel.locator("dt").all_inner_texts())
+        assert REASONS in panel.inner_text()
+        assert shown(second) == {"winner": "pro", "clash.pro": "2", "justification": ""}
+        assert second.locator("#hand-in").is_disabled()
+        if find_spec("axe_playwright_python") is not None:
+            assert violations(second) == []
+        panel.get_by_role("button", name="Use this answer: What decided the debate?").last.click()
+        wait_for_status(second, "Two versions")
+        assert shown(second) == {"winner": "pro", "clash.pro": "2", "justification": REASONS}
+        panel.get_by_role("button", name="Take the other version").click()
+        wait_for_status(second, "Saved. Not handed in.")
+        assert panel.is_hidden()
+        assert shown(second) == {"winner": "con", "justification": REASONS}
+        # An undo brings the answers back that were saved before, and the hand-in can be taken back, too.
+        second.locator("#undo").click()
+        second.wait_for_selector('input[value="pro"]:checked')
+        assert server.get(f"api/debates/{server.debate_keys()[0]}").data["form"]["scores"] == {"clash": {"pro": 2}}
+        second.locator("#redo").click()
+        second.wait_for_selector('input[value="con"]:checked')
+        # The first window chooses for itself: its own answers against what was saved since.
+        choose(first, "winner", "tie")
+        first.wait_for_selector("#versions:not([hidden])")
+        first.get_by_role("button", name="Save what this window shows").click()
+        wait_for_status(first, "Saved. Not handed in.")
+        state = server.get(f"api/debates/{server.debate_keys()[0]}").data
+        assert (state["form"]["winner"], state["form"]["scores"], state["asides"]) == ("tie", {"clash": {"pro": 2}}, [])
+
+
+def test_a_debate_is_skipped_taken_back_cleared_and_found_again_by_keys(browser: Browser, tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=2)
+    with AnnotationServer(workspace) as server, opened(browser, at(server)) as page:
+        # An answer that was chosen by mistake is cleared.
+        choose(page, "winner", "pro")
+        page.keyboard.press("Delete")
+        wait_for_status(page, "Saved. Not handed in.")
+        assert shown(page) == {"justification": ""}
+        assert not page.locator('[data-question="winner"] .clear').is_visible()
+        page.keyboard.press("Control+z")
+        page.wait_for_selector('input[value="pro"]:checked')
+        # A list of keys.
+        page.keyboard.press("?")
+        assert page.locator("#keys").is_visible()
+        if find_spec("axe_playwright_python") is not None:
+            assert violations(page) == []
+        page.keyboard.press("Escape")
+        # Skipping needs a reason only, and hides what is not needed.
+        page.locator('[data-question="confidence"] input').first.focus()
+        page.keyboard.press("s")
+        page.keyboard.press("ArrowDown")
+        wait_for_status(page, "Saved.")
+        assert not page.locator('[data-question="winner"]').is_visible()
+        page.keyboard.press("Control+Enter")
+        page.wait_for_function("() => document.title.startsWith('Debate 2')")
+        page.wait_for_load_state()
+        (record,) = records_of(workspace)
+        assert (record.skip_reason, record.winner, record.scores) == ("not_a_debate", None, None)
+        # Back to it, and the hand-in is taken back.
+        page.keyboard.press("Alt+PageUp")
+        page.wait_for_function("() => document.title.startsWith('Debate 1')")
+        page.wait_for_load_state()
+        assert page.locator("#status").inner_text() == "Handed in as skipped."
+        page.keyboard.press("Control+z")
+        wait_for_status(page, "Saved. Changed since the hand-in, and not handed in.")
+        assert records_of(workspace) == []
+        page.goto(server.url)
+        assert "1 changed and not handed in" in page.locator("main").inner_text()
+        page.locator("#next").click()
+        page.wait_for_function("() => document.title.startsWith('Debate 1')")
+        assert "1 changed and not handed in" in server.stop(signal.SIGINT)[1]
 
 
 def test_a_server_killed_twenty_times_loses_nothing_that_the_page_called_saved(browser: Browser, tmp_path: Path):
@@ -242,7 +319,7 @@ def test_a_server_killed_twenty_times_loses_nothing_that_the_page_called_saved(b
                 expected = {"winner": values[kill % 3], "clash.pro": str(kill % 3 + 1)}
                 for question, value in expected.items():
                     choose(page, question, value)
-                page.wait_for_function("() => document.getElementById('status').textContent === 'Saved.'")
+                page.wait_for_function("() => document.getElementById('status').textContent.startsWith('Saved.')")
                 lines = path.read_bytes().count(b"\n")
                 server.stop(signal.SIGKILL)
                 if kill % 5 == 0:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from annotating import QUESTIONS, AnnotationServer, full_form, read_workspace
-from site_browser import violations, watched
+from site_browser import line_edges, violations, watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -39,33 +39,15 @@ def opened(browser: Browser, server: AnnotationServer, **context: Any) -> Iterat
         assert shown.problems() == []
 
 
-def edges_of(page: Page, box: str, words: str) -> tuple[bool, bool]:
-    """Whether the line with these words touches the left edge of its box, and the right one."""
-    found: list[bool] = page.evaluate(
-        """([selector, words]) => {
-            const box = [...document.querySelectorAll(selector)].find((each) => each.textContent.includes(words));
-            const text = [...box.childNodes].find((node) => node.textContent.includes(words));
-            const range = document.createRange();
-            const start = text.textContent.indexOf(words);
-            range.setStart(text, start);
-            range.setEnd(text, start + words.length);
-            const [line, own] = [range.getBoundingClientRect(), box.getBoundingClientRect()];
-            return [Math.abs(line.left - own.left) < 3, Math.abs(line.right - own.right) < 3];
-        }""",
-        [box, words],
-    )
-    return found[0], found[1]
-
-
 def test_every_paragraph_has_its_own_direction_and_the_text_is_as_it_was_written(browser: Browser, tmp_path: Path):
     workspace = read_workspace(tmp_path / "w", [MIXED, f"{ARABIC}\n\nIn English.", " \n\t", "Short."])
     with AnnotationServer(workspace) as server:
         with opened(browser, server, viewport={"width": 1280, "height": 900}) as page:
-            assert edges_of(page, ".text", "# Opening statement") == (True, False)
-            assert edges_of(page, ".text", ARABIC) == (False, True)
-            assert edges_of(page, ".text", "And in English again.") == (True, False)
-            assert edges_of(page, "#speech-2 .text", ARABIC) == (False, True)
-            assert edges_of(page, "#speech-2 .text", "In English.") == (True, False)
+            assert line_edges(page, ".text", "# Opening statement") == (True, False)
+            assert line_edges(page, ".text", ARABIC) == (False, True)
+            assert line_edges(page, ".text", "And in English again.") == (True, False)
+            assert line_edges(page, "#speech-2 .text", ARABIC) == (False, True)
+            assert line_edges(page, "#speech-2 .text", "In English.") == (True, False)
             # What judges saw as text is text: marks, blanks and line breaks stay, and nothing becomes an element.
             assert page.locator("#speech-1 .text").text_content() == MIXED
             assert page.locator("#speech-1 .text *").count() == 0
@@ -76,7 +58,7 @@ def test_every_paragraph_has_its_own_direction_and_the_text_is_as_it_was_written
         reasons = f"Pro wins:\n{ARABIC}"
         assert server.hand_in(key, 0, full_form(justification=reasons)).status == 200
     with AnnotationServer(workspace, "eve", "--review") as server, opened(browser, server) as page:
-        assert edges_of(page, ".text", "Pro wins:") == (True, False)
+        assert line_edges(page, ".text", "Pro wins:") == (True, False)
         box = page.locator(".text", has_text="Pro wins:")
         assert box.evaluate("e => getComputedStyle(e).unicodeBidi") == "plaintext"
 

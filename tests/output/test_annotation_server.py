@@ -25,7 +25,7 @@ from annotating import (
 )
 from serving import Answer
 
-from debatebench.landing.annotation_journals import annotation_records, annotations_folder
+from debatebench.landing.annotation_journals import annotation_records, annotations_folder, read_forms
 from debatebench.shared.records import Annotation
 from debatebench.shared.workspace import Workspace
 
@@ -154,7 +154,7 @@ def test_a_page_shows_the_motion_the_speeches_and_the_rubric_with_its_anchors(se
     assert [each["dimension"] for each in data["dimensions"]] == list(QUESTIONS)
     for text in (data["motion"], *ANCHORS.values(), *(speech["text"] for speech in data["speeches"])):
         assert text in page
-    assert page.count('type="radio"') == 2 + len(QUESTIONS) * 2 * 3 + 3 + 5
+    assert page.count('type="radio"') == 4 + 2 + len(QUESTIONS) * 2 * 3 + 3 + 5
 
 
 def test_hostile_speeches_are_text_on_the_page(tmp_path: Path):
@@ -235,7 +235,7 @@ def test_a_debate_that_is_not_coherent_needs_only_the_reasons(tmp_path: Path):
         (key,) = server.debate_keys()
         assert server.hand_in(key, 0, {"is_coherent": False}).data["fields"] == ["justification"]
         done = server.hand_in(key, 0, {"is_coherent": False, "justification": "The last speech is in Latin."})
-        assert done.data == {"revision": 1, "next": None}
+        assert (done.data["revision"], done.data["next"], done.data["words"]) == (1, None, "Handed in.")
     (record,) = annotation_records(annotations_folder(workspace.journal, TAG), TAG)
     assert isinstance(record, Annotation)
     assert (record.is_coherent, record.winner, record.scores) == (False, None, None)
@@ -292,10 +292,13 @@ def test_a_killed_server_has_everything_that_it_acknowledged(tmp_path: Path):
             server.stop(signal.SIGKILL)
             thread.join()
     folder = annotations_folder(workspace.journal, TAG)
-    records = [record for record in annotation_records(folder, TAG) if isinstance(record, Annotation)]
-    keys = [(record.annotator_id, record.debate_id) for record in records]
-    assert len(keys) == len(set(keys)) == 6
-    assert {record.annotator_id for record in records} == {"ann", "ben"}
+    forms = {name: read_forms(folder / f"{name}.jsonl", TAG).by_debate for name in ("ann", "ben")}
+    kept = {(name, debate_id): each.form["justification"] for name in forms for debate_id, each in forms[name].items()}
+    assert len(kept) == 6
+    assert all(any(text in texts for texts in acknowledged.values()) for text in kept.values())
+    # A record lands if nothing was saved after the hand-in.
+    landed = [record for record in annotation_records(folder, TAG) if isinstance(record, Annotation)]
+    assert all(kept[record.annotator_id, record.debate_id] == record.justification for record in landed)
 
 
 def _try(server: AnnotationServer, key: str, revision: int, text: str) -> None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 from annotating import AnnotationServer
-from command_line import debatebench_here
+from command_line import debatebench, debatebench_here
 from judging import TEAMS, stored_workspace
 
+from debatebench.config.transcript_layout import FORMAT_RULES
 from debatebench.output.annotation.debates import DimensionShown, ShownDebate, read_material
 from debatebench.output.annotation.form import BadFormError, checked, missing_in, outcome_of
 from debatebench.shared.records import Annotation
@@ -101,7 +102,7 @@ def team_workspace(root: Path) -> Workspace:
     """Two debates of four teams, which two simulated judges have judged in the run `judged`."""
     stored_workspace(root, "http://127.0.0.1:9", two_sided=0, teams=2)
     (root / "configs" / "judges.yaml").write_text(SIMULATED)
-    done = debatebench_here(root, "judge", "stored", "--as", "judged")
+    done = debatebench(root, "judge", "stored", "--as", "judged")
     assert done.code == 0, done.err
     return Workspace(root)
 
@@ -287,6 +288,9 @@ def test_debates_of_two_sides_and_of_teams_are_read_from_one_run(tmp_path: Path)
     material = read_material(Workspace(tmp_path).database, "stored")
     sides = {each.debate_id: (each.sides, [d.name for d in each.dimensions]) for each in material.debates}
     assert sides == {"debateart_0000": (("pro", "con"), []), "bp_000": (TEAMS, ["speaker_points"])}
+    # What their judges are told about the format.
+    rules = {each.debate_id: each.rules for each in material.debates}
+    assert rules == {"debateart_0000": FORMAT_RULES["two_sided"], "bp_000": FORMAT_RULES["british_parliamentary"]}
 
 
 def test_an_annotation_of_two_sides_from_before_is_read_unchanged():

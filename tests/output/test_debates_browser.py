@@ -17,7 +17,7 @@ from command_line import debatebench, debatebench_here
 from imported import ORIGINAL, PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
-from site_browser import site_address, watched
+from site_browser import line_edges, site_address, watched
 from site_pages import only_pages, report_files, site_data
 
 from debatebench.output.report.search_index import WordIndex, words_of
@@ -33,6 +33,7 @@ pytestmark = pytest.mark.slow
 
 NOW = datetime(2026, 2, 3, 4, 5)
 LONG = "x" * 59 + "y"
+SCRIPTS = "وهذا واضح (دائما)."
 TEXTS = {
     "plain": "Cafés near Zürich: don't pay 3.5 % more, says STRASSE Straße naïve co-operation.",
     "arabic": "هل يجب أن نُغلق المدارسَ؟ نعم، لأن الأطفال في خطر.",
@@ -78,6 +79,17 @@ def worldly() -> Iterator[Record]:
                 model_id="one" + LONG,
                 content=text,
             )
+        if n == 0:
+            for place, said in enumerate((" \n", f"# Opening\n\n{SCRIPTS}\n\nand on"), 1):
+                yield Turn(
+                    run_tag=LONG,
+                    debate_id=f"{name}-{LONG}",
+                    turn_index=place,
+                    position="con",
+                    side="con",
+                    model_id="two",
+                    content=said,
+                )
 
 
 @pytest.fixture(scope="module")
@@ -451,6 +463,11 @@ def test_debates_that_broke_off_or_do_not_exist_say_so(browser: Browser, site: P
         assert "incomplete: The debater refused." in text_of_debate(page)
         assert "No speeches." in text_of_debate(page)
         assert "No verdicts." in text_of_debate(page)
+        go(page, f"run={LONG}&debate=plain-{LONG}")
+        assert "This speech is empty." in page.locator(".speech").nth(1).inner_text()
+        assert line_edges(page, ".said", "# Opening") == (True, False)
+        assert line_edges(page, ".said", SCRIPTS) == (False, True)
+        assert line_edges(page, ".said", "and on") == (True, False)
         go(page, f"run={LONG}&debate=hebrew-{LONG}")
         assert "forfeit: The debater refused." in text_of_debate(page)
         go(page, "run=held&debate=%3Cimg%20src%3Dx%3E%E2%80%AE&q=%")

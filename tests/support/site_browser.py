@@ -125,3 +125,21 @@ def violations(page: Page) -> list[Any]:
         "async () => (await axe.run()).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
     )
     return found
+
+
+def line_edges(page: Page, box: str, words: str) -> tuple[bool, bool]:
+    """Whether the line with these words touches the left edge of its box, and the right one."""
+    found: list[bool] = page.evaluate(
+        """([selector, words]) => {
+            const box = [...document.querySelectorAll(selector)].find((each) => each.textContent.includes(words));
+            const text = [...box.childNodes].find((node) => node.textContent.includes(words));
+            const range = document.createRange();
+            const start = text.textContent.indexOf(words);
+            range.setStart(text, start);
+            range.setEnd(text, start + words.length);
+            const [line, own] = [range.getBoundingClientRect(), box.getBoundingClientRect()];
+            return [Math.abs(line.left - own.left) < 3, Math.abs(line.right - own.right) < 3];
+        }""",
+        [box, words],
+    )
+    return found[0], found[1]

@@ -5,15 +5,22 @@
     GET  /assets/NAME          the style sheet and the script
     GET  /api/debates          what the overview shows, as JSON
     GET  /api/debates/KEY      what the page of a debate shows, as JSON
-    POST /api/debates/KEY/draft     {"revision": n, "form": {…}} → {"revision": n}
-    POST /api/debates/KEY/final     the same, and the form is handed in → {"revision": n, "next": KEY or null}
+    POST /api/debates/KEY/draft     {"revision": n, "form": {…}} → {"revision": n, …}
+    POST /api/debates/KEY/final     the same, and the form is handed in → the same with "next": KEY or null
+    POST /api/debates/KEY/undo      {"revision": n}: undo the last change or hand-in → the same with "form"
+    POST /api/debates/KEY/redo      {"revision": n}: redo what was undone → the same
+    POST /api/debates/KEY/drop      {"revision": n, "window": "…"}: drop the version of a window → the same
 
-A refusal has a `message` in words, and after a hand-in that is not complete `fields`.
+Every answer to a save has `status`, `words` for it, and in words what `undo` and `redo` would change. A refusal has a
+`message` in words, and after a hand-in that is not complete `fields`. A stale save (409) has what is saved: `revision`,
+`form` and `asides`. If it names its `window`, its form is one of `asides` until a save has this window in `resolves`,
+or it is dropped; the debate is not handed in before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Callable
 from typing import Any
 
 from starlette.applications import Starlette
@@ -31,13 +38,15 @@ from debatebench.output.annotation.views import ASSETS, Views
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.json_bytes import from_json
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Change = Callable[[ShownDebate, dict[str, Any]], Saved]
+"""What a request does to the form of a debate; it has a revision."""
+_WINDOW = re.compile(r"[A-Za-z0-9-]{1,40}")
 
 
 class RefusedError(Exception):
     """A request that cannot be carried out: its status, and the words of the answer."""
 
-    def __init__(self, status: int, message: str, **more: Any) -> None:
+    def __init__(self, status: int, message: str, /, **more: Any) -> None:
         super().__init__(message)
         self.status = status
         self.content = {"message": message, **more}
@@ -48,11 +57,13 @@ def make_app(work: Session | Review, root: str) -> Starlette:
     session = work.session if isinstance(work, Review) else work
     views = Views(session, work if isinstance(work, Review) else None, root)
 
-    async def overview(_: Request) -> Response:
-        return _html(await run_in_threadpool(views.overview))
+    async def overview(request: Request) -> Response:
+        return _html(await run_in_threadpool(views.overview, request.query_params.get("after")))
 
     async def debate(request: Request) -> Response:
-        return _html(await run_in_threadpool(views.debate, _debate(session, request)))
+        return _html(
+            await run_in_threadpool(views.debate, _debate(session, request), request.query_params.get("after"))
+        )
 
     async def asset(request: Request) -> Response:
         name = request.path_params["name"]
@@ -67,10 +78,22 @@ def make_app(work: Session | Review, root: str) -> Starlette:
         return JSONResponse(await run_in_threadpool(views.debate_data, _debate(session, request)))
 
     async def draft(request: Request) -> Response:
-        return await _saved(session, request, session.save)
+        return await changed(request, _form_save(session.save))
 
     async def final(request: Request) -> Response:
-        return await _saved(session, request, session.hand_in)
+        return await changed(request, _form_save(session.hand_in))
+
+    async def undo(request: Request) -> Response:
+        return await changed(request, lambda debate, value: session.go_back(debate, value["revision"], "undo"))
+
+    async def redo(request: Request) -> Response:
+        return await changed(request, lambda debate, value: session.go_back(debate, value["revision"], "redo"))
+
+    async def drop(request: Request) -> Response:
+        return await changed(request, lambda debate, value: session.drop(debate, value["revision"], _window(value)))
+
+    async def changed(request: Request, change: Change) -> Response:
+        return await _changed(session, views, request, change)
 
     return Starlette(
         routes=[
@@ -81,13 +104,38 @@ def make_app(work: Session | Review, root: str) -> Starlette:
             Route("/api/debates/{key}", one),
             Route("/api/debates/{key}/draft", draft, methods=["POST"]),
             Route("/api/debates/{key}/final", final, methods=["POST"]),
+            Route("/api/debates/{key}/undo", undo, methods=["POST"]),
+            Route("/api/debates/{key}/redo", redo, methods=["POST"]),
+            Route("/api/debates/{key}/drop", drop, methods=["POST"]),
         ],
         exception_handlers={RefusedError: _refused, DebatebenchError: _failed, 404: _nothing, 405: _nothing},
     )
 
 
-async def _saved(session: Session, request: Request, save: Callable[[ShownDebate, int, Any], Saved]) -> Response:
-    """Carry out one save; the answer comes when it is on the disk."""
+def _form_save(save: Callable[..., Saved]) -> Change:
+    """A save of the form in a request."""
+
+    def change(debate: ShownDebate, value: dict[str, Any]) -> Saved:
+        if "form" not in value:
+            raise RefusedError(400, "A save has a revision, which is a whole number, and a form.")
+        resolves = value.get("resolves", [])
+        if not isinstance(resolves, list) or not all(isinstance(each, str) for each in resolves):
+            raise RefusedError(400, "What a save resolves is a list of windows.")
+        window = _window(value) if "window" in value else None
+        return save(debate, value["revision"], value["form"], window=window, resolves=resolves)
+
+    return change
+
+
+def _window(value: dict[str, Any]) -> str:
+    window = value.get("window")
+    if not isinstance(window, str) or not _WINDOW.fullmatch(window):
+        raise RefusedError(400, "A window is named by 1 to 40 letters, digits and '-'.")
+    return window
+
+
+async def _changed(session: Session, views: Views, request: Request, change: Change) -> Response:
+    """Carry out one change of a form; the answer comes when it is on the disk."""
     debate = _debate(session, request)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RefusedError(415, "A form is sent as application/json.")
@@ -98,18 +146,18 @@ async def _saved(session: Session, request: Request, save: Callable[[ShownDebate
     except ClientDisconnect:
         raise RefusedError(413, "The form is too long.") from None
     revision = value.get("revision") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or type(revision) is not int or revision < 0 or "form" not in value:
+    if not isinstance(value, dict) or type(revision) is not int or revision < 0:
         raise RefusedError(400, "A save has a revision, which is a whole number, and a form.")
     try:
-        saved = await run_in_threadpool(save, debate, revision, value["form"])
+        saved = await run_in_threadpool(change, debate, value)
     except IncompleteError as error:
         raise RefusedError(422, error.message, fields=error.fields) from error
     except BadFormError as error:
         raise RefusedError(422, error.message) from error
     except StaleError as error:
         state = await run_in_threadpool(session.state, debate)
-        raise RefusedError(409, error.message, revision=state.revision) from error
-    return JSONResponse({"revision": saved.revision, "next": saved.next_key})
+        raise RefusedError(409, error.message, **views.state_data(debate, state)) from error
+    return JSONResponse({**views.state_data(debate, saved.state), "next": saved.next_key})
 
 
 def _debate(session: Session, request: Request) -> ShownDebate:

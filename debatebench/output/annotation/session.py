@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.landing.annotation_journals import (
-    ASSIGNMENTS,
     FormState,
     annotations_folder,
     annotators_in,
     check_annotator,
+    folded,
+    is_same_form,
 )
-from debatebench.landing.annotation_writing import FormJournal
-from debatebench.output.annotation.assignments import assign, assigned_debates, in_order
+from debatebench.landing.annotation_writing import FormJournal, StaleError
+from debatebench.output.annotation.assignments import Team, check_spelling, in_order
 from debatebench.output.annotation.debates import (
     Material,
     ShownDebate,
     imported_annotations,
     read_material,
 )
-from debatebench.output.annotation.form import BadFormError, checked, missing_in, outcome_of
+from debatebench.output.annotation.form import BadFormError, checked, missing_in, verdict_of
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Annotation, Record
 
@@ -44,10 +46,32 @@ class IncompleteError(BadFormError):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """An acknowledged save: the new revision of the form, and after a hand-in the next debate, if there is one."""
+    """An acknowledged save: what the form is now, and after a hand-in the next debate, if there is one."""
 
-    revision: int
+    state: FormState
     next_key: str | None = None
+
+    @property
+    def revision(self) -> int:
+        """The revision of the form."""
+        return self.state.revision
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many debates a person has, and how many of them are what. A skipped one is handed in too."""
+
+    total: int
+    done: int
+    skipped: int
+    changed: int
+    """Handed in before, and not as they are now."""
+
+    def words(self, what: str) -> str:
+        """One sentence without its end; `what` is what is handed in, as in `annotated`."""
+        skipped = f" ({self.skipped:,} of them skipped)" if self.skipped else ""
+        changed = f", {self.changed:,} changed and not handed in" if self.changed else ""
+        return f"{self.done:,} of {self.total:,} debates are {what}{skipped}{changed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,34 +103,86 @@ class Session:
         """The form about a debate."""
         return self.journal.forms().of(debate.debate_id)
 
-    def count_done(self) -> int:
-        """How many of the forms were handed in."""
+    def progress(self) -> Progress:
+        """How much of the work is done."""
         forms = self.journal.forms()
-        return sum(forms.of(debate.debate_id).record is not None for debate in self.debates)
+        states = [forms.of(debate.debate_id) for debate in self.debates]
+        done = [state for state in states if state.is_handed_in]
+        return Progress(
+            len(states),
+            len(done),
+            sum(state.form.get("skip_reason") is not None for state in done),
+            sum(state.status == "changed" for state in states),
+        )
 
-    def save(self, debate: ShownDebate, revision: int, form: Any) -> Saved:
-        """Save a draft. Raises `BadFormError` and `StaleError`, and nothing is saved then."""
-        good = checked(form, debate, is_review=self.is_review)
-        return Saved(self.journal.save(debate.debate_id, self.author, revision, good, self._time()))
+    def save(
+        self,
+        debate: ShownDebate,
+        revision: int,
+        form: Any,
+        *,
+        window: str | None = None,
+        resolves: Collection[str] = (),
+    ) -> Saved:
+        """Save a draft. Raises `BadFormError` and `StaleError`, and nothing is saved then.
 
-    def hand_in(self, debate: ShownDebate, revision: int, form: Any) -> Saved:
-        """Save a form for good. Raises `BadFormError`, `IncompleteError` and `StaleError`."""
-        good = checked(form, debate, is_review=self.is_review)
+        With `window`, what is stale is kept beside what is saved. `resolves` are the windows whose versions are not
+        needed any more.
+        """
+        good = self._checked(form, debate)
+        with self._kept_aside(debate, window, good):
+            return Saved(
+                self.journal.save(debate.debate_id, self.author, revision, good, self._time(), None, window, resolves)
+            )
+
+    def hand_in(
+        self,
+        debate: ShownDebate,
+        revision: int,
+        form: Any,
+        *,
+        window: str | None = None,
+        resolves: Collection[str] = (),
+    ) -> Saved:
+        """Save a form for good. Raises `BadFormError`, `IncompleteError` and `StaleError`; see `save`."""
+        good = self._checked(form, debate)
         if missing := missing_in(good, debate):
             raise IncompleteError(missing)
         at = self._time()
         record = self.record(debate, good, at).model_dump(mode="json")
-        new = self.journal.save(debate.debate_id, self.author, revision, good, at, record)
+        with self._kept_aside(debate, window, good):
+            new = self.journal.save(debate.debate_id, self.author, revision, good, at, record, window, resolves)
         return Saved(new, self.next_key(debate))
 
+    def go_back(self, debate: ShownDebate, revision: int, way: Literal["undo", "redo"]) -> Saved:
+        """Undo the last change or hand-in, or redo what was undone. Raises `StaleError`."""
+        return Saved(self.journal.go_back(debate.debate_id, self.author, revision, way, self._time()))
+
+    def drop(self, debate: ShownDebate, revision: int, window: str) -> Saved:
+        """Drop the version that is kept beside the saved one for a window. Raises `StaleError`."""
+        return Saved(self.journal.keep_aside(debate.debate_id, self.author, window, None, self._time(), revision))
+
+    @contextmanager
+    def _kept_aside(self, debate: ShownDebate, window: str | None, form: dict[str, Any]) -> Iterator[None]:
+        """Keep the form of a save that is stale beside what was saved in another window."""
+        try:
+            yield
+        except StaleError:
+            if window is not None and not is_same_form(self.state(debate).form, form):
+                self.journal.keep_aside(debate.debate_id, self.author, window, form, self._time())
+            raise
+
+    def _checked(self, form: Any, debate: ShownDebate) -> dict[str, Any]:
+        return checked(form, debate, is_review=self.is_review)
+
     def next_key(self, after: ShownDebate | None = None) -> str | None:
-        """The next debate whose form was not handed in, after this one or from the first on."""
+        """The next debate whose form is not handed in, after this one; without one, first those changed since."""
         forms = self.journal.forms()
         start = self.debates.index(after) + 1 if after is not None else 0
-        for debate in (*self.debates[start:], *self.debates[:start]):
-            if forms.of(debate.debate_id).record is None:
-                return debate.key
-        return None
+        debates = [*self.debates[start:], *self.debates[:start]]
+        if after is None:
+            debates.sort(key=lambda debate: forms.of(debate.debate_id).status != "changed")
+        return next((debate.key for debate in debates if not forms.of(debate.debate_id).is_handed_in), None)
 
     def _time(self) -> str:
         return self.now().isoformat(timespec="seconds")
@@ -131,10 +207,11 @@ def open_session(
     material = read_material(workspace.database, run_tag)
     folder = annotations_folder(workspace.journal, run_tag)
     _check_not_imported(workspace.database, folder, run_tag, annotator)
-    assignments = FormJournal(folder / f"{ASSIGNMENTS}.jsonl", run_tag)
-    if annotators or overlap is not None:
-        assign(assignments, material.debates, annotators, 2 if overlap is None else overlap)
-    debates = assigned_debates(assignments, material.debates, annotator)
+    team = Team.of(folder, run_tag, material.debates)
+    check_spelling([annotator], team.people(), run_tag)
+    if annotators:
+        team.assign(annotators, overlap)
+    debates = team.debates_of(annotator)
 
     def record(debate: ShownDebate, form: dict[str, Any], at: str) -> Annotation:
         return Annotation.model_validate(
@@ -142,8 +219,7 @@ def open_session(
                 "run_tag": run_tag,
                 "debate_id": debate.debate_id,
                 "annotator_id": annotator,
-                **{name: form[name] for name in ("justification", "confidence", "is_coherent")},
-                **outcome_of(form, debate),
+                **verdict_of(form, debate),
                 "annotated_at": at,
                 "source": SOURCE,
             }
@@ -160,7 +236,12 @@ def open_session(
 
 def _check_not_imported(database: Path, folder: Path, run_tag: str, annotator: str) -> None:
     """Refuse a name under which annotations were imported: one person would have two annotations of one debate."""
-    if annotator in annotators_in(folder):
+    here = set(annotators_in(folder))
+    if annotator in here:
         return
-    if any(annotation.annotator_id == annotator for annotation in imported_annotations(database, run_tag)):
-        raise UsageError(f"Run '{run_tag}' has imported annotations of '{annotator}'; choose another name.")
+    imported = {annotation.annotator_id for annotation in imported_annotations(database, run_tag)}
+    if alike := sorted(name for name in imported - here if folded(name) == folded(annotator)):
+        raise UsageError(
+            f"Run '{run_tag}' has imported annotations of '{alike[0]}', so '{annotator}' would be this person; choose "
+            "another name."
+        )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
-from debatebench.output.annotation.review import Review, parts
+from debatebench.output.annotation.form_words import SKIP_WORDS, change_in_words, words_in_list, words_on_page
+from debatebench.output.annotation.review import Review
+from debatebench.output.annotation.review_views import people_said, review_data, review_in_list
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
-from debatebench.shared.records import Annotation
 
 ASSETS = {
     "annotation.css": "text/css",
     "annotation.js": "text/javascript",
+    "answers.js": "text/javascript",
+    "keys.js": "text/javascript",
     "ranks.js": "text/javascript",
     "reading.js": "text/javascript",
+    "versions.js": "text/javascript",
 }
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")
@@ -38,14 +43,14 @@ class Views:
         """The content of a file that pages load, the status, and its headers."""
         return (_FOLDER / name).read_bytes(), 200, {"content-type": f"{ASSETS[name]}; charset=utf-8"}
 
-    def overview(self) -> str:
-        """The page with the progress and all debates."""
-        return self._render("overview.html", {"overview": self.overview_data()})
+    def overview(self, after: str | None = None) -> str:
+        """The page with the progress and all debates; `after` is the key of the debate that was just handed in."""
+        return self._render("overview.html", {"overview": self.overview_data(), "after": self._handed_in(after)})
 
     def overview_data(self) -> dict[str, Any]:
         """Whose work it is, how much of it is done, and the state of each debate in order."""
         session = self._session
-        annotations = self._review.annotations() if self._review else {}
+        listed = review_in_list(self._review, session.debates) if self._review else {}
         forms = session.journal.forms()
         debates = []
         for debate in session.debates:
@@ -53,43 +58,45 @@ class Views:
             shown: dict[str, Any] = {
                 "key": debate.key,
                 "motion": debate.motion,
-                "status": "done" if state.is_handed_in else "changed" if state.record else "draft",
+                "status": state.status,
+                "words": words_in_list(state),
             }
-            if not state.revision:
-                shown["status"] = "open"
-            if self._review:
-                people = annotations.get(debate.debate_id, [])
-                shown |= {"annotators": [each.annotator_id for each in people], "parts": parts(people)}
-            debates.append(shown)
+            debates.append(shown | listed.get(debate.debate_id, {}))
         return {
             "run_tag": session.run_tag,
             "author": session.author,
-            "done": session.count_done(),
-            "total": len(session.debates),
+            **asdict(session.progress()),
             "next": session.next_key(),
             "not_shown": NOT_SHOWN,
             "debates": debates,
         }
 
-    def debate(self, debate: ShownDebate) -> str:
-        """The page of a debate: its speeches and its form."""
+    def debate(self, debate: ShownDebate, after: str | None = None) -> str:
+        """The page of a debate: its speeches and its form; `after` is as in `overview`."""
         from markupsafe import escape
 
         session = self._session
         place = session.debates.index(debate)
         state = session.state(debate)
+        review = self._review_data(debate)
+        if review and not state.revision:
+            # Nothing of it is saved before the reviewer changes something or records the verdict.
+            state = replace(state, form=review["proposed"])
         values = {
             "debate": debate,
             "state": state,
+            "saved": self.state_data(debate, state),
+            "after": self._handed_in(after),
             # What a person has typed goes back to the form as it is, hidden characters too, or a save would change it.
             "reasons": escape(state.form.get("justification") or ""),
             "position": place + 1,
             "total": len(session.debates),
-            "done": session.count_done(),
+            "done": session.progress().done,
             "before": session.debates[place - 1].key if place else None,
-            "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
+            "following": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
+            "people": people_said(self._review, debate) if self._review else [],
+            "review": review,
             "material": session.material,
-            "people": self._people(debate),
             "api": f"{self._root}/api/debates/{debate.key}",
         }
         return self._render("debate.html", values)
@@ -116,30 +123,38 @@ class Views:
                 for each in debate.dimensions
             ],
             "sides": debate.names,
+            **self.state_data(debate, state),
+        }
+        if self._review:
+            data["annotations"] = people_said(self._review, debate)
+            data["review"] = review_data(self._review, debate)
+        return data
+
+    def _review_data(self, debate: ShownDebate) -> dict[str, Any] | None:
+        return review_data(self._review, debate) if self._review else None
+
+    def state_data(self, debate: ShownDebate, state: FormState) -> dict[str, Any]:
+        """What a form is now: its answers, the words for its state, the versions aside, and what can be undone."""
+        forms = self._session.journal.forms()
+        undo, redo = (
+            None if to is None else change_in_words(state, forms.at(debate.debate_id, to), debate)
+            for to in (state.undo_to, state.redo_to)
+        )
+        return {
             "revision": state.revision,
             "form": state.form,
             "is_handed_in": state.is_handed_in,
+            "status": state.status,
+            "words": words_on_page(state),
+            "undo": undo,
+            "redo": redo,
+            "asides": [{"window": window, "form": each.form, "at": each.at} for window, each in state.asides.items()],
         }
-        if self._review:
-            data["annotations"] = self._people(debate)
-        return data
 
-    def _people(self, debate: ShownDebate) -> list[dict[str, Any]]:
-        """The annotations of a debate, in a review."""
-        if self._review is None:
-            return []
-        return [
-            {
-                "annotator": each.annotator_id,
-                "winner": each.winner,
-                "confidence": each.confidence,
-                "is_coherent": each.is_coherent,
-                "justification": each.justification,
-                "ranks": {place.team: place.rank for place in each.ranks or ()},
-                "scores": _scores_of(each),
-            }
-            for each in self._review.annotations().get(debate.debate_id, [])
-        ]
+    def _handed_in(self, key: str | None) -> ShownDebate | None:
+        """The debate of this key if it is handed in."""
+        debate = self._session.debate(key or "")
+        return debate if debate is not None and self._session.state(debate).is_handed_in else None
 
     def _render(self, template: str, values: dict[str, Any]) -> str:
         common = {
@@ -147,21 +162,8 @@ class Views:
             "session": self._session,
             "is_review": self._session.is_review,
             "confidences": _CONFIDENCES,
+            "skip_reasons": SKIP_WORDS,
             "winners": _WINNERS,
             "places": _PLACES,
         }
         return render(self._environment, template, {**common, **values})
-
-
-def _scores_of(annotation: Annotation) -> dict[str, dict[str, str]]:
-    """Dimension → side or team → score as text."""
-    found: dict[str, dict[str, str]] = {}
-    for score in annotation.scores or ():
-        found[score.dimension] = {"pro": _exact(score.pro), "con": _exact(score.con)}
-    for each in annotation.team_scores or ():
-        found.setdefault(each.dimension, {})[each.team] = _exact(each.score)
-    return found
-
-
-def _exact(score: Decimal) -> str:
-    return f"{score.normalize():f}"

@@ -24,7 +24,7 @@ final as (
             list_transform(list_filter(ranks, lambda each: each.rank = 1), lambda each: each.team)
         ) as winning_positions,
         ranks, team_scores,
-        confidence, is_coherent, justification,
+        confidence, is_coherent, skip_reason, justification,
         source, annotated_at
 
     from totals

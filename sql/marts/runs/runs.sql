@@ -66,7 +66,13 @@ verdict_counts as (
 
 annotation_counts as (
 
-    select run_tag, count(*) as count_annotations from staging.stg_annotations group by run_tag
+    select
+        run_tag,
+        count(*) as count_annotations
+
+    from staging.stg_annotations
+    where skip_reason is null
+    group by run_tag
 
 ),
 

@@ -1,57 +1,40 @@
 // Saves the form at every change, one request at a time, and says what was saved. Without an answer nothing counts as
-// saved; the page asks again until there is one.
-import { ranks } from "./ranks.js";
+// saved; the page asks again until there is one. Every word about the state of the form is the server's.
 
-(() => {
-  const form = document.getElementById("form");
-  if (!form) return;
+import { differences, fill, read, readFirst, set } from "./answers.js";
+import { addClearButtons, listen } from "./keys.js";
+import "./ranks.js";
+import { show } from "./versions.js";
+
+const form = document.getElementById("form");
+if (form) begin();
+
+function begin() {
   const status = document.getElementById("status");
   const alert = document.getElementById("alert");
   const handIn = document.getElementById("hand-in");
-  const reload = document.getElementById("reload");
+  const undo = document.getElementById("undo");
+  const redo = document.getElementById("redo");
+  const skip = document.getElementById("skip");
   const text = form.elements.justification;
-  const isReview = form.dataset.review === "yes";
   const pauseOfTyping = 400;
   const pauseOfRetry = 1000;
   const longestKept = 15000;
+  // Names this window to the server, which keeps a version of its own for it if another window saves first.
+  const self = crypto.randomUUID();
 
   let revision = Number(form.dataset.revision);
   let isStopped = false;
-  let isFinishing = false;
+  let isActing = false;
   let saving = null;
   let timer = 0;
-  let saved = JSON.stringify(read());
-
-  function chosen(name) {
-    const input = form.querySelector(`input[name="${CSS.escape(name)}"]:checked`);
-    return input ? input.value : null;
-  }
-
-  function number(name) {
-    const value = chosen(name);
-    return value === null ? null : Number(value);
-  }
-
-  function read() {
-    const scores = {};
-    for (const group of form.querySelectorAll(".side")) {
-      const place = group.dataset.question.lastIndexOf(".");
-      const dimension = group.dataset.question.slice(0, place);
-      const value = number(group.querySelector("input").name);
-      if (value !== null) (scores[dimension] ??= {})[group.dataset.question.slice(place + 1)] = value;
-    }
-    const places = ranks();
-    const outcome = places ? { ranks: places } : { winner: chosen("winner") };
-    const value = { ...outcome, scores, justification: text.value || null };
-    if (!isReview) {
-      value.confidence = number("confidence");
-      value.is_coherent = { true: true, false: false }[chosen("is_coherent")] ?? null;
-    }
-    return value;
-  }
+  let saved = readFirst();
+  // What the server has while this window has something else: another window has saved, and the person has not chosen.
+  let theirs = null;
+  let asides = [];
 
   function isChanged() {
-    return JSON.stringify(read()) !== saved;
+    return differences(read(), saved).length > 0;
   }
 
   function say(words) {
@@ -67,14 +50,69 @@ import { ranks } from "./ranks.js";
     isStopped = true;
     warn(words);
     say("Not saved.");
-    reload.hidden = false;
     handIn.disabled = true;
   }
 
-  // Returns the answer; null where there is none, or where the page can go on only after it is loaded again.
-  async function send(action, value) {
+  function offer(button, words, change) {
+    button.hidden = !change;
+    button.textContent = `${words}: ${change}`;
+  }
+
+  // Takes over what the server says about the form after a save.
+  function take(data) {
+    revision = data.revision;
+    asides = data.asides;
+    theirs = null;
+    warn("");
+    say(data.words);
+    offer(undo, "Undo", data.undo);
+    offer(redo, "Redo", data.redo);
+    showVersions();
+  }
+
+  // Another window has saved first; what this one shows is kept beside it.
+  function part(data) {
+    theirs = data;
+    asides = data.asides.filter((aside) => aside.window !== self);
+    handIn.disabled = true;
+    undo.hidden = redo.hidden = true;
+    warn(data.message);
+    say("Kept beside what another window has saved. Choose one above; not handed in.");
+    showVersions();
+  }
+
+  function showVersions() {
+    const versions = asides.map((aside) => ({
+      text: `The form below is what is saved. The other version was kept on ${aside.at.replace("T", " at ")} (UTC), when another window had saved first.`,
+      sides: [["saved", theirs?.form ?? read()], ["other version", aside.form, use]],
+      choices: [
+        ["Take the other version", () => resolve(aside.window, aside.form)],
+        ["Keep what is saved", () => drop(aside.window)],
+      ],
+    }));
+    if (theirs)
+      versions.unshift({
+        text: "The form below is what this window shows. Another window has saved something else.",
+        sides: [["saved by the other window", theirs.form, use], ["in this window", read()]],
+        choices: [
+          ["Save what this window shows", () => resolve(self)],
+          ["Keep what the other window saved", () => drop(self)],
+        ],
+      });
+    handIn.disabled = isStopped || versions.length > 0;
+    show(theirs ? versions.slice(0, 1) : versions);
+  }
+
+  function use(name, value) {
+    set(name, value);
+    changed();
+  }
+
+  // Returns the answer: `isSaved` says whether all went well. Null where there is none, or where the page cannot go on.
+  // Without a form in `value`, or if it `isTaken` from elsewhere, the form shows what the server has afterwards.
+  async function send(action, value, isTaken = false) {
     let answer, data;
-    const body = JSON.stringify({ revision, form: value });
+    const body = JSON.stringify({ revision, window: self, ...value });
     try {
       answer = await fetch(`${form.dataset.api}/${action}`, {
         method: "POST",
@@ -88,32 +126,43 @@ import { ranks } from "./ranks.js";
       return null;
     }
     if (answer.ok) {
-      revision = data.revision;
-      saved = JSON.stringify(value);
+      const isFilled = isTaken || !("form" in value);
+      // What a person has changed since the request left stays, and is saved next.
+      if (isFilled && !isChanged()) fill(data.form);
+      saved = isFilled ? data.form : value.form;
+      take(data);
       return { isSaved: true, ...data };
     }
-    if (answer.status === 409 || answer.status === 403 || answer.status === 404) {
-      stop(data.message ?? "This address is no longer valid: the command was started again. Copy your reasons, and open the address that it has printed.");
+    if (answer.status === 409 && "revision" in data) {
+      // The form that was sent is on the disk, too, as a version of its own, unless it is what the other window saved.
+      if (value.form && !isTaken) saved = value.form;
+      if (data.revision === revision || (value.form && !differences(data.form, value.form).length)) take(data);
+      else part(data);
+      return { isSaved: false, isApart: true, ...data };
+    }
+    if (answer.status === 403 || answer.status === 404) {
+      stop(
+        data.message ??
+          "This address is no longer valid: the command was started again. Copy your reasons, and open the address that it has printed.",
+      );
       return null;
     }
-    return { isSaved: false, ...data };
+    return { isSaved: false, isFailure: answer.status >= 500, ...data };
   }
 
   async function saveAll() {
     while (!isStopped && isChanged()) {
       say("Saving …");
-      const answer = await send("draft", read());
+      const answer = await send("draft", { form: read() });
       if (isStopped) return;
-      if (answer === null) {
-        say("Not saved: the server does not answer. The page tries again every second; keep it open.");
+      if (answer === null || answer.isFailure) {
+        if (answer) warn(answer.message ?? "Not saved.");
+        say(`Not saved: ${answer ? "the server cannot save" : "the server does not answer"}. The page tries again every second; keep it open.`);
         await new Promise((done) => setTimeout(done, pauseOfRetry));
-      } else if (!answer.isSaved) {
+      } else if (!answer.isSaved && !answer.isApart) {
         warn(answer.message ?? "Not saved.");
         say("Not saved.");
         return;
-      } else {
-        warn("");
-        say("Saved.");
       }
     }
   }
@@ -126,6 +175,51 @@ import { ranks } from "./ranks.js";
     return saving;
   }
 
+  function changed() {
+    if (theirs) showVersions();
+    return save();
+  }
+
+  // One act at a time, after everything that was changed has been saved.
+  async function act(failed, ask) {
+    if (isStopped || isActing) return;
+    isActing = true;
+    try {
+      await save();
+      if (isStopped || isChanged()) return;
+      say("Saving …");
+      const answer = await ask();
+      if (isStopped || answer?.isSaved || answer?.isApart) return;
+      say(answer ? `Saved, but ${failed}.` : `${failed[0].toUpperCase()}${failed.slice(1)}: the server does not answer.`);
+      if (answer) warn(answer.message ?? "Not saved.");
+      if (answer?.fields) mark(answer.fields);
+    } finally {
+      isActing = false;
+    }
+  }
+
+  // Both choose for what the person has seen: what is saved meanwhile makes the choice stale.
+  function resolve(window, value) {
+    const seen = theirs?.revision ?? revision;
+    return act("not chosen", () => {
+      revision = seen;
+      return send("draft", { form: value ?? read(), resolves: [window] }, value !== undefined);
+    });
+  }
+
+  function drop(window) {
+    const seen = theirs?.revision ?? revision;
+    return act("not chosen", () => {
+      revision = seen;
+      return send("drop", { window });
+    });
+  }
+
+  function goBack(way) {
+    if (theirs || document.getElementById(way).hidden) return;
+    return act("not changed", () => send(way, {}));
+  }
+
   function mark(fields) {
     let first = null;
     for (const question of form.querySelectorAll("[data-question]")) {
@@ -136,39 +230,27 @@ import { ranks } from "./ranks.js";
     first?.querySelector("input, textarea").focus();
   }
 
-  async function finish() {
-    if (isStopped || isFinishing) return;
-    isFinishing = true;
-    try {
-      await save();
-      if (isStopped || isChanged()) return;
-      say("Saving …");
-      const answer = await send("final", read());
-      if (isStopped) return;
-      if (answer === null) {
-        say("Not handed in: the server does not answer.");
-      } else if (!answer.isSaved) {
-        say("Saved, but not handed in.");
-        warn(answer.message ?? "Not handed in.");
-        mark(answer.fields ?? []);
-      } else {
-        say("Done.");
-        location.assign(answer.next ? `${form.dataset.root}/debate/${answer.next}` : `${form.dataset.root}/`);
+  function finish() {
+    if (handIn.disabled) return;
+    return act("not handed in", async () => {
+      const answer = await send("final", { form: read() });
+      if (answer?.isSaved) {
+        const { root, key } = form.dataset;
+        location.assign(answer.next ? `${root}/debate/${answer.next}?after=${key}` : `${root}/?after=${key}`);
       }
-    } finally {
-      isFinishing = false;
-    }
+      return answer;
+    });
   }
 
-  form.addEventListener("change", save);
+  form.addEventListener("change", changed);
   text.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(save, pauseOfTyping);
+    timer = setTimeout(changed, pauseOfTyping);
     if (!isStopped) say("Saving …");
   });
   addEventListener("pagehide", save);
   addEventListener("beforeunload", (event) => {
-    if (isChanged() && !isStopped) event.preventDefault();
+    if (isChanged()) event.preventDefault();
   });
   // A page that the browser kept may be older than what another window has saved since.
   addEventListener("pageshow", (event) => {
@@ -178,28 +260,28 @@ import { ranks } from "./ranks.js";
     event.preventDefault();
     finish();
   });
-  reload.addEventListener("click", () => {
-    isStopped = true;
-    location.reload();
+  undo.addEventListener("click", () => goBack("undo"));
+  redo.addEventListener("click", () => goBack("redo"));
+  addClearButtons();
+  listen({
+    finish,
+    undo: () => goBack("undo"),
+    redo: () => goBack("redo"),
+    skip:
+      skip &&
+      (() => {
+        skip.open = true;
+        skip.querySelector("input").focus();
+      }),
   });
-
-  const letters = { y: "true", n: "false", p: "pro", c: "con", t: "tie", 0: "10" };
-
-  addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      finish();
-      return;
-    }
-    const at = event.target;
-    if (event.ctrlKey || event.altKey || event.metaKey || !(at instanceof HTMLInputElement) || at.type !== "radio") return;
-    // Inside a question only: keys of one character may mean something else to other programs everywhere else.
-    const value = letters[event.key.toLowerCase()] ?? event.key;
-    const wanted = form.querySelector(`input[name="${CSS.escape(at.name)}"][value="${CSS.escape(value)}"]`);
-    if (wanted) {
-      event.preventDefault();
-      wanted.focus();
-      if (!wanted.checked) wanted.click();
-    }
-  });
-})();
+  if (isChanged()) save();
+  if (form.dataset.asides === "yes")
+    fetch(form.dataset.api)
+      .then((answer) => answer.json())
+      .then((data) => {
+        if (data.revision === revision && !isChanged()) {
+          asides = data.asides;
+          showVersions();
+        }
+      });
+}

@@ -17,12 +17,6 @@ function listed(names) {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
-// Team → place, of the teams that have one; null where the debate has two sides.
-export function ranks() {
-  if (!teams.length) return null;
-  return Object.fromEntries(teams.filter(place).map((team) => [team.dataset.team, Number(place(team))]));
-}
-
 // Two teams may share the first place, because judges may name two equal winners; the second is free then.
 function judge() {
   const at = (wanted) => teams.filter((team) => place(team) === wanted);
@@ -49,5 +43,6 @@ function judge() {
 
 if (teams.length) {
   form.addEventListener("change", judge);
+  form.addEventListener("filled", judge);
   judge();
 }

@@ -1,5 +1,4 @@
 // Reading: which speech is before the reader, and keys that move the speeches while the form has the focus.
-"use strict";
 
 (() => {
   const contents = document.getElementById("contents");
@@ -75,6 +74,7 @@
 
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (document.querySelector("dialog[open]")) return;
     // A slider moves by these keys itself.
     const isPage = ["PageDown", "PageUp"].includes(event.key) && event.target.type !== "range";
     const isInForm = form.contains(event.target) && isBeside();
