@@ -8,30 +8,51 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import NoBrowserOption, PortOption, note, now, of_run, say, workspace_of
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.output.annotation.review import Review
+    from debatebench.shared.workspace import Workspace
+
+NAMES = "NAMES"
 
 
 def annotate(
     context: typer.Context,
     run_tag: Annotated[str, of_run(help="The run or import whose debates are annotated.")],
-    annotator: Annotated[str, typer.Option("--annotator", help="Your name: letters, digits, '.', '_' and '-'.")],
+    annotator: Annotated[
+        str | None, typer.Option("--annotator", help="Your name: letters, digits, '.', '_' and '-'.")
+    ] = None,
     port: PortOption = 0,
     no_browser: NoBrowserOption = False,
     overlap: Annotated[
         int | None,
-        typer.Option("--overlap", help="With --annotators: how many people annotate each debate. Default: 2."),
+        typer.Option(
+            "--overlap", help="With people to assign: how many annotate each debate. Default: 2, then as before."
+        ),
     ] = None,
     annotators: Annotated[
         str | None,
         typer.Option(
             "--annotators",
-            metavar="NAMES",
+            metavar=NAMES,
             help="Assign the debates to these people, with commas between the names. Default: everyone annotates all.",
         ),
     ] = None,
+    assign: Annotated[
+        str | None,
+        typer.Option("--assign", metavar=NAMES, help="Assign debates that were not begun to these people too."),
+    ] = None,
+    unassign: Annotated[
+        str | None,
+        typer.Option(
+            "--unassign", metavar=NAMES, help="Give what these people have not begun to the others; the rest stays."
+        ),
+    ] = None,
+    status: Annotated[
+        bool, typer.Option("--status", help="Print who has which number of debates, and how many are done.")
+    ] = False,
     revise: Annotated[
         bool, typer.Option("--revise", help="Open the page also if every debate has been annotated.")
     ] = False,
@@ -44,29 +65,79 @@ def annotate(
 
     The address is printed on one line. Everything that the page calls saved is in a journal; Ctrl-C stops the server.
     """
+    team = {"--annotators": annotators, "--assign": assign, "--unassign": unassign}
+    given = [option for option, names in team.items() if names is not None]
+    if annotators is not None and len(given) > 1:
+        raise UsageError("--annotators names everyone; give it without --assign and --unassign.")
+    if overlap is not None and not given:
+        raise UsageError("--overlap needs --annotators, the names of the people with commas between them.")
+    if review and (given or revise or status):
+        raise UsageError("--review cannot be combined with --annotators, --overlap or --revise, nor with --status.")
+    if annotator is None and not given and not status:
+        raise UsageError("Whose annotations? Give --annotator and a name; --status prints who has annotated.")
+    workspace = workspace_of(context)
+    if given:
+        _change_team(workspace, run_tag, {option: _names(option, team[option]) for option in given}, overlap)
+    if status:
+        _print_status(workspace, run_tag)
+    if annotator is not None and not status:
+        _serve(workspace, run_tag, annotator, review=review, revise=revise, port=port, open_browser=not no_browser)
+
+
+def _names(option: str, value: str | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in (value or "").split(",") if name.strip())
+    if not names:
+        raise UsageError(f"{option} has no name in it; give the names with commas between them.")
+    return names
+
+
+def _change_team(workspace: Workspace, run_tag: str, names: dict[str, tuple[str, ...]], overlap: int | None) -> None:
+    from debatebench.output.annotation.assignments import change_team
+
+    moved = change_team(
+        workspace,
+        run_tag,
+        annotators=names.get("--annotators", ()),
+        joining=names.get("--assign", ()),
+        leaving=names.get("--unassign", ()),
+        overlap=overlap,
+    )
+    note(f"{moved}; what was begun or handed in stays with its person.")
+
+
+def _print_status(workspace: Workspace, run_tag: str) -> None:
+    from debatebench.output.annotation.assignments import open_team, team_status
+
+    people = team_status(open_team(workspace, run_tag))
+    if not people:
+        say(f"Nobody has annotated run '{run_tag}', and it is assigned to nobody.")
+    for each in people:
+        leaving = "; gets no further debates" if each.is_leaving else ""
+        say(
+            f"{each.name}: {counted(each.debates, 'debate')}, {each.done:,} done, "
+            f"{each.changed:,} changed and not handed in, {each.begun:,} begun, {each.open:,} open{leaving}"
+        )
+
+
+def _serve(
+    workspace: Workspace, run_tag: str, annotator: str, *, review: bool, revise: bool, port: int, open_browser: bool
+) -> None:
     from debatebench.output.annotation.app import make_app
     from debatebench.output.annotation.review import open_review
     from debatebench.output.annotation.session import Session, open_session
     from debatebench.output.serving.guard import Served
     from debatebench.output.serving.serve import serve
 
-    if overlap is not None and annotators is None:
-        raise UsageError("--overlap needs --annotators, the names of the people with commas between them.")
-    if review and (annotators is not None or revise):
-        raise UsageError("--review cannot be combined with --annotators, --overlap or --revise.")
-    workspace = workspace_of(context)
-    if review:
-        work: Session | Review = open_review(workspace, run_tag, annotator, now=now)
-    else:
-        names = () if annotators is None else tuple(name.strip() for name in annotators.split(",") if name.strip())
-        if annotators is not None and not names:
-            raise UsageError("--annotators has no name in it; give the names with commas between them.")
-        work = open_session(workspace, run_tag, annotator, now=now, annotators=names, overlap=overlap, revise=revise)
+    work: Session | Review = (
+        open_review(workspace, run_tag, annotator, now=now)
+        if review
+        else open_session(workspace, run_tag, annotator, now=now, revise=revise)
+    )
     session = work if isinstance(work, Session) else work.session
     what = "with an agreed verdict" if review else "annotated"
     note(f"{session.progress().words(what)}. Ctrl-C stops the server.")
     try:
         served = Served("annotate", partial(make_app, work), ("GET", "HEAD", "POST"))
-        serve(served, port=port, announce=say, open_browser=not no_browser)
+        serve(served, port=port, announce=say, open_browser=open_browser)
     finally:
         note(f"{session.progress().words(what)}; `debatebench land` adds them to the warehouse.")

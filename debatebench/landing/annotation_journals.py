@@ -1,9 +1,11 @@
 """Annotations made here: their journals → records, and the state of every form.
 
 `warehouse/journal/<run tag>.annotations/` has one journal per annotator, named after the annotator, so that people
-never wait for each other; `_adjudications.jsonl` with the verdicts on which people agreed; and `_assignments.jsonl`,
-which says who annotates which debate. The lines are those of every journal. A header names the run, and every later
-event replaces an earlier one about the same debate:
+never wait for each other; one per reviewer, `_adjudications.<name>.jsonl`, with the verdicts that this reviewer
+recorded as agreed; and `_assignments.jsonl`, which says who annotates which debate. Earlier versions kept the verdicts
+of all reviewers in `_adjudications.jsonl`, the last about a debate; each counts until the journal of its reviewer has a
+form about the debate. The lines are those of every journal. A header names the run, and every later event replaces an
+earlier one about the same debate:
 
     draft       what a form holds after a change; with `back_to` it is what it held at that revision, handed in or not
     final       a form that was handed in: also the record that lands
@@ -17,6 +19,7 @@ aside does not land, because it is not the last word of the person; a change bac
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -181,6 +184,11 @@ def check_annotator(name: str) -> str:
     return check_plain_name(name, "an annotator's name")
 
 
+def folded(name: str) -> str:
+    """What is equal for two spellings of one person's name: without case, and in one form of Unicode."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
 def annotations_folder(journals: Path, run_tag: str) -> Path:
     """The folder with a run's journals of annotations, which need not exist; `journals` is the workspace's folder."""
     return journals / f"{run_tag}{_SUFFIX}"
@@ -204,7 +212,20 @@ def annotators_in(folder: Path) -> list[str]:
 
 def purpose_of(path: Path) -> Purpose:
     """What the journal at a path is for, by its name."""
-    return {ADJUDICATIONS: "adjudications", ASSIGNMENTS: "assignments"}.get(path.stem, "annotations")
+    if path.stem == ASSIGNMENTS:
+        return "assignments"
+    return "adjudications" if path.stem.partition(".")[0] == ADJUDICATIONS else "annotations"
+
+
+def review_journal(folder: Path, reviewer: str | None = None) -> Path:
+    """The journal of a reviewer, which need not exist; without a name that of all reviewers of earlier versions."""
+    return folder / (f"{ADJUDICATIONS}.jsonl" if reviewer is None else f"{ADJUDICATIONS}.{reviewer}.jsonl")
+
+
+def reviewers_in(folder: Path) -> list[str]:
+    """The reviewers who have a journal in the folder, by name."""
+    stems = [path.stem for path in begun_journals(folder) if purpose_of(path) == "adjudications"]
+    return [stem.partition(".")[2] for stem in stems if "." in stem]
 
 
 def check_header(path: Path, run_tag: str, data: dict[str, Any]) -> None:
@@ -235,10 +256,11 @@ def read_forms(path: Path, run_tag: str) -> Forms:
 
 
 def annotation_records(folder: Path, run_tag: str) -> Iterator[Record]:
-    """Yield the record of every form that is handed in: annotations, and verdicts on which people agreed.
+    """Yield the record of every form that is handed in: annotations, and what reviewers recorded as agreed.
 
     Raises `DamagedDataError` for a damaged journal, and for a record that this version cannot read.
     """
+    later = {name: read_forms(review_journal(folder, name), run_tag) for name in reviewers_in(folder)}
     kinds: dict[Purpose, type[Record]] = {"annotations": Annotation, "adjudications": Adjudication}
     for path in begun_journals(folder):
         kind = kinds.get(purpose_of(path))
@@ -257,9 +279,19 @@ def annotation_records(folder: Path, run_tag: str) -> Iterator[Record]:
             expected = {"run_tag": run_tag, "debate_id": debate_id}
             if isinstance(record, Annotation):
                 expected["annotator_id"] = path.stem
+            elif isinstance(record, Adjudication) and "." in path.stem:
+                expected["adjudicator_id"] = path.stem.partition(".")[2]
             if {name: getattr(record, name) for name in expected} != expected:
                 raise DamagedDataError(f"{path}: the record about debate '{debate_id}' belongs elsewhere.")
-            yield record
+            if "." in path.stem or not _is_replaced(record, later):
+                yield record
+
+
+def _is_replaced(record: Record, later: dict[str, Forms]) -> bool:
+    """Whether a verdict that an earlier version recorded has a form in the journal of its reviewer."""
+    if not isinstance(record, Adjudication) or record.adjudicator_id not in later:
+        return False
+    return later[record.adjudicator_id].of(record.debate_id).revision > 0
 
 
 def annotation_rows(folder: Path, run_tag: str) -> Iterable[Row]:

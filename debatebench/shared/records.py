@@ -609,10 +609,10 @@ class Annotation(Record):
 
 
 class Adjudication(Record):
-    """The verdict on a debate that people agreed on after they had annotated it one by one."""
+    """The verdict that one reviewer recorded as agreed, after people had annotated the debate one by one."""
 
     table = "adjudications"
-    key = ("run_tag", "debate_id")
+    key = ("run_tag", "debate_id", "adjudicator_id")
 
     debate_id: Text
     adjudicator_id: Text
@@ -624,6 +624,9 @@ class Adjudication(Record):
         None, description="The scores of four teams by dimension; null for two sides."
     )
     adjudicated_at: UtcTime | None = None
+    is_coherent: bool | None = Field(
+        None, description="False if it was agreed that the debate is not fit to be judged; null if that was not asked."
+    )
 
 
 class Gold(Record):

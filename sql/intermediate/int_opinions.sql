@@ -1,4 +1,4 @@
--- One row per person who judged a debate, alone or in an adjudication, and dimension, or `overall` for the whole.
+-- One row per person who judged a debate, or verdict that was agreed on it, and dimension, or `overall` for the whole.
 with
 
 verdicts as (
@@ -16,11 +16,12 @@ verdicts as (
 
     select
         run_tag, debate_id,
-        adjudicator_id as person_id,
+        array_to_string(reviewers, ', ') as person_id,
         true as is_adjudicated,
         winner, scores
 
-    from staging.stg_adjudications
+    from intermediate.int_agreed_verdicts
+    where outcome = 'agreed'
 
 ),
 

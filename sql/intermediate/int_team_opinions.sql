@@ -9,8 +9,13 @@ verdicts as (
 
     union all
 
-    select run_tag, debate_id, adjudicator_id as person_id, true as is_adjudicated, ranks, team_scores
-    from staging.stg_adjudications
+    select
+        run_tag, debate_id,
+        array_to_string(reviewers, ', ') as person_id,
+        true as is_adjudicated,
+        ranks, team_scores
+
+    from intermediate.int_agreed_verdicts
     where ranks is not null
 
 ),

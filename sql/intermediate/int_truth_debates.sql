@@ -7,7 +7,7 @@ truths as (
     union
     select run_tag, debate_id from staging.stg_annotations where skip_reason is null
     union
-    select run_tag, debate_id from staging.stg_adjudications
+    select run_tag, debate_id from intermediate.int_agreed_verdicts where outcome = 'agreed'
 
 ),
 
@@ -16,7 +16,13 @@ final as (
     select sources.run_tag, sources.debate_id
     from intermediate.int_debate_sources as sources
     inner join truths on sources.source_run_tag = truths.run_tag and sources.source_debate_id = truths.debate_id
-    where sources.run_tag not in (select run_tag from intermediate.int_coherence_checks)
+
+    left join intermediate.int_agreed_verdicts as agreed
+        on sources.source_run_tag = agreed.run_tag
+        and sources.source_debate_id = agreed.debate_id
+
+    where agreed.is_no_debate is not true
+        and sources.run_tag not in (select run_tag from intermediate.int_coherence_checks)
 
 )
 

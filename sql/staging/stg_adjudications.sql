@@ -1,5 +1,5 @@
--- One row per debate on which people agreed on a verdict after they had annotated it.
+-- One row per reviewer and debate: the verdict that was recorded as agreed after people had annotated the debate.
 select
-    run_tag, debate_id, adjudicator_id, winner, justification, scores, ranks, team_scores, adjudicated_at
+    run_tag, debate_id, adjudicator_id, winner, justification, scores, ranks, team_scores, is_coherent, adjudicated_at
 
 from raw.adjudications

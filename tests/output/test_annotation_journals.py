@@ -5,16 +5,19 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import socket
 from collections import Counter
 from contextlib import closing
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+import yaml
 from annotating import QUESTIONS, TAG, full_form, imported_workspace, made_workspace
 from command_line import debatebench_here
 from hypothesis import given
@@ -25,13 +28,16 @@ from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import write_journal
 from debatebench.landing.annotation_journals import annotations_folder
+from debatebench.landing.annotation_writing import FormJournal
 from debatebench.landing.importers.store import add_import
-from debatebench.output.annotation.assignments import balanced, in_order
+from debatebench.output.annotation.assignments import Team, change_team, in_order, open_team, share_out, team_status
 from debatebench.output.annotation.debates import read_material
-from debatebench.output.annotation.review import open_review
+from debatebench.output.annotation.review import differences, is_apart, open_review, proposed
+from debatebench.output.annotation.review_views import review_data
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
+from debatebench.output.export import export
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
-from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace, packaged
 from debatebench.warehouse.doctor import examine
 from debatebench.warehouse.salvage import salvage
 from debatebench.warehouse.update import update_warehouse
@@ -301,7 +307,7 @@ def test_assignments_are_balanced_to_one_and_every_debate_has_its_people(
     debates: int, sizes: tuple[int, int], seed: int
 ):
     people, overlap = [f"p{n}" for n in range(sizes[0])], sizes[1]
-    found = balanced([f"d{n}" for n in range(debates)], people, overlap, str(seed), {})
+    found = share_out([f"d{n}" for n in range(debates)], people, overlap, str(seed), {}, {}, {})
     assert len(found) == debates
     assert all(len(set(names)) == overlap for names in found.values())
     loads = Counter(dict.fromkeys(people, 0))
@@ -319,8 +325,6 @@ def test_an_assignment_is_kept_and_gives_every_debate_to_two_people(tmp_path: Pa
     assert len(counts) == 9
     assert [len(session.debates) for session in (first, *others)] == [6, 6, 6]
     assert session_of(workspace, "ann", annotators=people[::-1], overlap=2).debates == first.debates
-    with pytest.raises(UsageError, match="assigned to ann, ben, cem with --overlap 2"):
-        session_of(workspace, "ann", annotators=("ann", "ben"), overlap=2)
     with pytest.raises(UsageError, match="not to 'dan'"):
         session_of(workspace, "dan")
 
@@ -345,7 +349,7 @@ def test_an_agreed_verdict_lands_beside_the_annotations_which_do_not_change(tmp_
     debate = review.session.debates[0]
     assert [each.annotator_id for each in review.annotations()[debate.debate_id]] == ["KL", "MN", "ann"]
     form = full_form(FLOW, winner="tie")
-    del form["confidence"], form["is_coherent"]
+    del form["confidence"]
     with pytest.raises(IncompleteError, match="Still missing: the winner"):
         review.session.hand_in(debate, 0, {**form, "winner": None})
     review.session.hand_in(debate, 0, form)
@@ -355,27 +359,238 @@ def test_an_agreed_verdict_lands_beside_the_annotations_which_do_not_change(tmp_
     assert found == [(debate.debate_id, "ann", "tie", 5)]
 
 
-def test_debates_on_which_people_part_come_first_in_a_review(tmp_path: Path):
-    workspace = made_workspace(tmp_path / "w", debates=3)
-    for name, winner in (("ann", "pro"), ("ben", "pro"), ("cem", "con")):
+def verdict(**changed: Any) -> dict[str, Any]:
+    """A form of a review with a winner alone."""
+    return {"winner": "pro", "scores": {}, "justification": None, "is_coherent": None, **changed}
+
+
+def test_debates_on_which_people_differ_come_first_in_a_review(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=6)
+    with closing(duckdb.connect(str(workspace.database))) as con:
+        con.execute("delete from raw.annotations")
+    one, two, three, four, five, six = sorted(debate.debate_id for debate in open_team(workspace, TAG).debates)
+    alike = {"clash": {"pro": 3, "con": 2}, "burden_of_proof_met": {"pro": 2, "con": 2}}
+    said = {
+        one: {},
+        two: {"scores": {**alike, "clash": {"pro": 3, "con": 1}}},
+        three: {"scores": {"clash": {"pro": 2, "con": 1}, "burden_of_proof_met": {"pro": 1, "con": 1}}},
+        four: {"is_coherent": False},
+        five: {"winner": "con"},
+        six: {"scores": alike},
+    }
+    for name in ("ann", "ben"):
         session = session_of(workspace, name)
-        parted = sorted(session.debates, key=lambda debate: debate.debate_id)[2]
         for debate in session.debates:
-            session.hand_in(debate, 0, full_form(winner=winner if debate == parted else "pro"))
+            changed = said[debate.debate_id] if name == "ben" else {}
+            session.hand_in(debate, 0, full_form(**{"scores": alike, **changed}))
     review = open_review(workspace, TAG, "eve", now=now)
-    assert review.session.debates[0] == parted
+    people = review.annotations()
+    found = {debate.debate_id: differences(people[debate.debate_id], debate) for debate in review.session.debates}
+    assert [bool(found[each]) for each in (one, six)] == [False, False]
+    assert {*list(found)[:2]} == {four, five}
+    assert list(found)[2:] == sorted((one, two, three, six), key=lambda each: (-len(found[each].scores), each))
+    assert found[five].words() == "the winner"
+    assert found[four].words() == "whether it is a debate"
+    agreed = {debate.debate_id: proposed(people[debate.debate_id], debate) for debate in review.session.debates}
+    assert agreed[six] == {"is_coherent": True, "scores": alike, "winner": "pro"}
+    assert "winner" not in agreed[five]
+    assert "is_coherent" not in agreed[four]
+    assert agreed[two]["scores"]["clash"] == {"pro": 3}
+    assert not any(review.session.state(debate).revision for debate in review.session.debates)
 
 
-def test_two_reviewers_do_not_overwrite_each_other(tmp_path: Path):
+@given(st.decimals(0, 30, places=1), st.integers(-5, 5), st.integers(1, 100))
+def test_scores_are_apart_in_a_review_as_in_sql(difference: Decimal, lowest: int, length: int):
+    sql = packaged("sql") / "macros" / "winners.yml"
+    rule = next(each["sql"] for each in yaml.safe_load(sql.read_text())["macros"] if each["name"] == "is_apart")
+    values = {"difference": difference, "lowest": lowest, "highest": lowest + length}
+    for name, value in values.items():
+        rule = re.sub(rf"\b{name}\b", f"{value}::decimal(18, 6)", rule)
+    with closing(duckdb.connect()) as con:
+        ((expected,),) = con.execute(f"select {rule}").fetchall()
+    assert is_apart(difference, Decimal(lowest), Decimal(lowest + length)) is expected
+
+
+def test_two_reviewers_see_each_other_and_both_are_kept(tmp_path: Path):
     workspace = imported_workspace(tmp_path)
-    ann, ben = (open_review(workspace, "flow", name, now=now) for name in ("ann", "ben"))
-    debate = ann.session.debates[0]
-    form = {key: value for key, value in full_form(FLOW).items() if key not in ("confidence", "is_coherent")}
-    ann.session.hand_in(debate, 0, form)
-    with pytest.raises(Exception, match="nothing was overwritten"):
-        ben.session.hand_in(debate, 0, {**form, "winner": "con"})
+    annotate(workspace, "ann")
+    before = sorted(rows(workspace, "from raw.annotations"), key=str)
+    eve, fay = (open_review(workspace, "flow", name, now=now) for name in ("eve", "fay"))
+    first, second = eve.session.debates[:2]
+    eve.session.hand_in(first, 0, verdict())
+    assert [each.adjudicator_id for each in fay.others()[first.debate_id]] == ["eve"]
+    fay.session.hand_in(first, 0, verdict(winner="con"))
+    eve.session.hand_in(second, 0, verdict(winner=None, is_coherent=False, justification="Two monologues."))
+    assert review_data(eve, first)["together"].startswith("Reviewers differ on the winner")
     land(workspace)
-    assert rows(workspace, "select adjudicator_id, winner from raw.adjudications") == [("ann", "pro")]
+    found = rows(
+        workspace, "select debate_id, adjudicator_id, winner, is_coherent from raw.adjudications order by 2, 1"
+    )
+    assert found == [
+        *sorted([(first.debate_id, "eve", "pro", None), (second.debate_id, "eve", None, False)]),
+        (first.debate_id, "fay", "con", None),
+    ]
+    people = sorted(rows(workspace, "from raw.annotations where annotator_id <> 'ann'"), key=str)
+    assert people == before
+
+
+def test_a_debate_that_was_agreed_not_to_be_one_needs_only_reasons(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    session = open_review(workspace, "flow", "eve", now=now).session
+    with pytest.raises(IncompleteError, match="Still missing: the winner"):
+        session.hand_in(session.debates[0], 0, verdict(winner=None, justification="no debate"))
+    with pytest.raises(IncompleteError, match="Still missing: the reasons"):
+        session.hand_in(session.debates[0], 0, verdict(winner=None, is_coherent=False))
+    session.hand_in(session.debates[0], 0, verdict(is_coherent=False, justification="no debate"))
+    land(workspace)
+    assert rows(workspace, "select winner, scores, is_coherent from raw.adjudications") == [(None, None, False)]
+
+
+def test_the_journal_of_all_reviewers_of_earlier_versions_is_read_and_taken_over(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    review = open_review(workspace, "flow", "eve", now=now)
+    common = FormJournal(annotations_folder(workspace.journal, "flow") / "_adjudications.jsonl", "flow")
+    for name, debate in zip(("eve", "fay"), review.session.debates, strict=True):
+        form = {"winner": "tie", "scores": {}, "justification": "As we said."}
+        record = review.session.record(debate, verdict(winner="tie"), "2026-01-01T12:00:00").model_dump(mode="json")
+        common.save(debate.debate_id, name, 0, form, "2026-01-01T12:00:00", {**record, "adjudicator_id": name})
+    land(workspace)
+    names = "select adjudicator_id, winner from raw.adjudications order by 1"
+    assert rows(workspace, names) == [("eve", "tie"), ("fay", "tie")]
+    session = open_review(workspace, "flow", "eve", now=now).session
+    (done,) = [debate for debate in session.debates if session.state(debate).is_handed_in]
+    session.hand_in(done, session.state(done).revision, verdict(winner="con"))
+    land(workspace)
+    assert rows(workspace, names) == [("eve", "con"), ("fay", "tie")]
+
+
+def ten_debates(tmp_path: Path) -> Workspace:
+    """A workspace with the import `ten`: debates e0 to e9, annotated by ann and ben."""
+    debate = json.loads((DEBATEFLOW / "debates" / "aaaa0001.json").read_text())
+    for n in range(10):
+        debate["metadata"]["debate_id"] = f"e{n}"
+        (tmp_path / f"e{n}.json").write_text(json.dumps(debate))
+    workspace = Workspace(tmp_path / "w")
+    for n in range(10):
+        add_import(workspace, "ten", "debateflow", tmp_path / f"e{n}.json")
+    land(workspace)
+    annotate(workspace, "ann", "ten", winner="pro")
+    annotate(workspace, "ben", "ten", winner="con")
+    return workspace
+
+
+def test_ten_debates_reviewed_by_two_keep_every_original_and_who_agreed_on_what(tmp_path: Path):
+    workspace = ten_debates(tmp_path)
+    land(workspace)
+    originals = rows(workspace, "from raw.annotations order by debate_id, annotator_id")
+    said = {
+        **{
+            f"e{n}": (verdict(winner="con"), verdict(winner="con", scores={"rebuttal_quality": {"pro": 1, "con": 3}}))
+            for n in range(6)
+        },
+        "e6": (verdict(winner="pro"), verdict(winner="tie")),
+        "e7": (verdict(winner=None, is_coherent=False, justification="no debate"),) * 2,
+        "e8": (verdict(), verdict(winner=None, is_coherent=False, justification="no debate")),
+        "e9": (verdict(winner="tie"), None),
+    }
+    for place, name in enumerate(("eve", "fay")):
+        session = open_review(workspace, "ten", name, now=now).session
+        for debate in session.debates:
+            if (form := said[debate.debate_id][place]) is not None:
+                session.hand_in(debate, 0, form)
+    update_warehouse(workspace, None, now=now)
+    assert rows(workspace, "from raw.annotations order by debate_id, annotator_id") == originals
+    assert rows(workspace, "select adjudicator_id, count(*) from raw.adjudications group by 1 order by 1") == [
+        ("eve", 10),
+        ("fay", 9),
+    ]
+    together = dict(rows(workspace, "select debate_id, outcome from intermediate.int_agreed_verdicts"))
+    assert together == {
+        **{f"e{n}": "agreed" for n in (0, 1, 2, 3, 4, 5, 9)},
+        "e6": "reviewers_differ_on_the_winner",
+        "e7": "not_coherent",
+        "e8": "reviewers_differ_on_coherence",
+    }
+    truths = rows(
+        workspace, "select truth, debate_id, winner from marts.truths where dimension = 'overall' order by all"
+    )
+    assert truths == [
+        *[("adjudicated", f"e{n}", "con") for n in range(6)],
+        ("adjudicated", "e9", "tie"),
+        *[("annotations", f"e{n}", "tie") for n in range(10) if n != 7],
+    ]
+    parted = rows(
+        workspace,
+        "select debate_id, adjudicated_winner, review_outcome, reviewers from marts.people_differences "
+        "where unit = 'winner' and is_parted and debate_id in ('e0', 'e6', 'e9') order by 1",
+    )
+    assert parted == [
+        ("e0", "con", "agreed", "eve, fay"),
+        ("e6", None, "reviewers_differ_on_the_winner", "eve, fay"),
+        ("e9", "tie", "agreed", "eve"),
+    ]
+    folder = export(workspace, "debateflow", tmp_path / "out", run_tags=["ten"]).folder
+    reviews = sorted((folder / "adjudications").glob("*.json"))
+    assert [path.stem for path in reviews][:3] == ["e0_eve", "e0_fay", "e1_eve"]
+    other = Workspace(tmp_path / "other")
+    add_import(other, "ten", "debateflow", folder)
+    land(other)
+    for table in ("annotations", "adjudications"):
+        assert rows(other, f"from raw.{table} order by all") == rows(workspace, f"from raw.{table} order by all")
+    with pytest.raises(UsageError, match="'eve' has reviewed 'ten' in this workspace"):
+        add_import(workspace, "ten", "debateflow", folder)
+    read = [json.loads(path.read_text()) for path in reviews]
+    assert sorted((each["annotator_id"], each["debate_id"], each.get("winner", "")) for each in read) == rows(
+        workspace,
+        "select adjudicator_id, debate_id, case winner when 'pro' then 'aff' when 'con' then 'neg' else "
+        "coalesce(winner, '') end from raw.adjudications order by all",
+    )
+
+
+# --- a team ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_leaves_and_one_joins_and_what_was_begun_stays(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=12)
+    moved = change_team(workspace, TAG, joining=("ann", "ben"), overlap=1)
+    assert moved == "ann gets 6, ben gets 6 of the debates that were not begun"
+    ben = session_of(workspace, "ben")
+    handed_in, begun = ben.debates[:2]
+    ben.hand_in(handed_in, 0, full_form())
+    ben.save(begun, 0, full_form())
+    moved = change_team(workspace, TAG, joining=("dan",), leaving=("ben",))
+    assert moved == "dan gets 5, ann gives 1 away, ben gives 4 away of the debates that were not begun"
+    status = {each.name: each for each in team_status(open_team(workspace, TAG))}
+    assert {name: (each.done, each.begun, each.open) for name, each in status.items()} == {
+        "ann": (0, 0, 5),
+        "ben": (1, 1, 0),
+        "dan": (0, 0, 5),
+    }
+    assert status["ben"].is_leaving
+    # A new start moves nothing, however far people are.
+    before = Team.of(annotations_folder(workspace.journal, TAG), TAG, ben.material.debates).journal.forms().assigned
+    assert {debate.debate_id for debate in session_of(workspace, "ben").debates} == {
+        handed_in.debate_id,
+        begun.debate_id,
+    }
+    assert change_team(workspace, TAG, annotators=("ann", "dan")) == "No debate moves"
+    assert open_team(workspace, TAG).journal.forms().assigned == before
+
+
+def test_a_name_that_differs_in_case_is_refused_with_the_known_ones(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    change_team(workspace, TAG, joining=("ann", "ben"))
+    for call in (
+        lambda: session_of(workspace, "Ann"),
+        lambda: change_team(workspace, TAG, joining=("BEN",)),
+        lambda: open_review(workspace, TAG, "Annotator-Dill", now=now),
+    ):
+        with pytest.raises(UsageError, match=r"in the form of its letters; give the name as it is known\. Known: a"):
+            call()
+    with pytest.raises(UsageError, match="imported annotations of 'annotator-dill'"):
+        session_of(workspace, "Annotator-dill")
+    with pytest.raises(UsageError, match=r"not assigned to 'dan'\. Assigned: ann, ben"):
+        change_team(workspace, TAG, leaving=("dan",))
 
 
 # --- DebateFlow's JSON ----------------------------------------------------------------------------------------------
@@ -433,7 +648,11 @@ def test_the_command_refuses_with_one_line_what_cannot_be(tmp_path: Path):
         (("--run-tag", TAG, *who, "--port", "70000"), 2, "a number from 0 to 65,535"),
         (("--run-tag", TAG, *who, "--overlap", "2"), 2, "--overlap needs --annotators"),
         (("--run-tag", TAG, *who, "--annotators", " , "), 2, "has no name in it"),
-        (("--run-tag", TAG, *who, "--annotators", "ann", "--overlap", "2"), 2, "--annotators names 1"),
+        (
+            ("--run-tag", TAG, *who, "--annotators", "ann", "--overlap", "2"),
+            2,
+            "--overlap 2 needs as many annotators; there is ann",
+        ),
         (("--run-tag", TAG, *who, "--annotators", "ben,cem"), 2, "not to 'ann'"),
         (("--run-tag", TAG, *who, "--review", "--revise"), 2, "--review cannot be combined"),
     ]

@@ -29,6 +29,7 @@ from debatebench.landing.importers.strict_source import (
 )
 from debatebench.shared.amounts import known_names
 from debatebench.shared.records import (
+    Adjudication,
     Annotation,
     Debate,
     Debater,
@@ -56,6 +57,7 @@ _SHORT_NAMES = {
     "adaptation": "strategic_adaptation",
 }
 _LOWEST, _HIGHEST = 1, 3
+_FOLDERS = ("debates", "annotations", "adjudications")
 
 
 def _winner(value: Any) -> Any:
@@ -127,6 +129,8 @@ class _Annotation(Source):
     winner: Annotated[Winner | None, BeforeValidator(_winner)] = None
     confidence: Annotated[int, Field(ge=1, le=5)] | None = None
     is_coherent: bool | None = None
+    is_adjudicated: bool = False
+    """Whether it is what a reviewer recorded as agreed."""
 
 
 class _ListedAnnotation(_Annotation):
@@ -158,10 +162,10 @@ class _KeyedAnnotation(_Annotation):
 
 
 def find_files(path: Path) -> list[Path]:
-    """The file itself; or the *.json and *.jsonl in `debates` and `annotations`, else those in the folder, by name."""
+    """The file itself; or the *.json and *.jsonl in the folders of debates and verdicts, else in this one, by name."""
     if not path.is_dir():
         return [path]
-    folders = [path / name for name in ("debates", "annotations") if (path / name).is_dir()] or [path]
+    folders = [path / name for name in _FOLDERS if (path / name).is_dir()] or [path]
     return [file for folder in folders for file in visible_files(folder, ".json", ".jsonl")]
 
 
@@ -271,6 +275,8 @@ def _weakness(about: _Metadata, run_tag: str) -> Iterator[Weakness]:
 
 def _read_annotation(value: dict[str, Any], where: str, run_tag: str) -> Imported:
     source = check(_ListedAnnotation, value) if "annotator_id" in value else check(_KeyedAnnotation, value)
+    if source.is_adjudicated:
+        return _read_review(source, value, where, run_tag)
     annotation = Annotation(
         run_tag=run_tag,
         debate_id=source.debate_id,
@@ -289,6 +295,28 @@ def _read_annotation(value: dict[str, Any], where: str, run_tag: str) -> Importe
         where=where,
         source=value,
         records=(*_dimensions(run_tag), annotation),
+        run_facts={"benchmark_name": "DebateFlow"},
+    )
+
+
+def _read_review(
+    source: _ListedAnnotation | _KeyedAnnotation, value: dict[str, Any], where: str, run_tag: str
+) -> Imported:
+    review = Adjudication(
+        run_tag=run_tag,
+        debate_id=source.debate_id,
+        adjudicator_id=source.annotator_id,
+        winner=source.winner,
+        justification=source.justification,
+        scores=_scores(source.scores()),
+        is_coherent=source.is_coherent,
+        adjudicated_at=source.annotated_at,
+    )
+    return Imported.of_records(
+        key=("adjudication", source.debate_id, source.annotator_id),
+        where=where,
+        source=value,
+        records=(*_dimensions(run_tag), review),
         run_facts={"benchmark_name": "DebateFlow"},
     )
 

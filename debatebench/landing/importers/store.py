@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config
-from debatebench.landing.annotation_journals import annotations_folder, annotators_in
+from debatebench.landing.annotation_journals import annotations_folder, annotators_in, folded, reviewers_in
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key, StatedFacts
 from debatebench.landing.importers.kept import (
@@ -113,7 +113,8 @@ def importing(
                 "another tag."
             )
         try:
-            here = frozenset(annotators_in(annotations_folder(workspace.journal, run_tag)))
+            annotations = annotations_folder(workspace.journal, run_tag)
+            here = _PeopleHere(annotators_in(annotations), reviewers_in(annotations))
             yield _import(importer, files, path, folder, manifest, here, replace=replace, with_rows=with_rows)
         finally:
             _clear(folder)
@@ -125,7 +126,7 @@ def _import(
     path: Path,
     folder: Path,
     manifest: ImportManifest,
-    annotators_here: frozenset[str],
+    people_here: _PeopleHere,
     *,
     replace: bool,
     with_rows: bool,
@@ -139,11 +140,15 @@ def _import(
             row_files = RowFiles(folder / _ROWS, manifest.run_tag)
         source = _read(importer, folder / _INCOMING / root, manifest.run_tag, rows, row_files)
         additions = _compare_with_kept(source, importer, folder / _INCOMING / root, folder, manifest, replace=replace)
-        if both := sorted(additions.annotators & annotators_here):
-            raise UsageError(
-                f"'{both[0]}' has annotated '{manifest.run_tag}' in this workspace, and {path} has annotations of the "
-                "same name; import them under another tag."
-            )
+        for verb, theirs, ours in (
+            ("annotated", additions.annotators, people_here.annotators),
+            ("reviewed", additions.reviewers, people_here.reviewers),
+        ):
+            if both := sorted(name for name in ours if folded(name) in map(folded, theirs)):
+                raise UsageError(
+                    f"'{both[0]}' has {verb} '{manifest.run_tag}' in this workspace, and {path} has verdicts of the "
+                    "same name; import them under another tag."
+                )
         is_new = additions.added or additions.replaced
         part = _keep(folder, manifest, root, copies, additions.replaced) if is_new else None
         if row_files:
@@ -272,6 +277,15 @@ class _Additions:
     replaced: tuple[Key, ...]
     warnings: list[str]
     annotators: frozenset[str] = frozenset()
+    reviewers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _PeopleHere:
+    """Those who have judged the debates of a tag in this workspace."""
+
+    annotators: Sequence[str]
+    reviewers: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -352,6 +366,7 @@ def _compare_with_kept(
         replaced=tuple(differing),
         warnings=[*source.agreement.warnings, *_orphans(source, debates), *_facts(source.agreement, manifest)],
         annotators=frozenset(key[2] for key in source.units if key[0] == "annotation"),
+        reviewers=frozenset(key[2] for key in source.units if key[0] == "adjudication"),
     )
 
 

@@ -1,17 +1,217 @@
-"""Who annotates which debates, and in which order: seeded, and kept once it is drawn."""
+"""Who annotates which debates, and in which order: seeded, kept once drawn, and changed when people join or leave."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from debatebench.landing.annotation_journals import Forms, check_annotator
+from debatebench.landing.annotation_journals import (
+    ASSIGNMENTS,
+    Forms,
+    FormState,
+    annotations_folder,
+    annotators_in,
+    check_annotator,
+    folded,
+    read_forms,
+)
 from debatebench.landing.annotation_writing import FormJournal
-from debatebench.output.annotation.debates import ShownDebate
+from debatebench.output.annotation.debates import ShownDebate, read_material
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
+
+if TYPE_CHECKING:
+    from debatebench.shared.workspace import Workspace
+
+Assigned = dict[str, list[str]]
+"""Debate → its annotators, by name."""
+_DEFAULT_OVERLAP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The people who annotate a run, what each of them has begun, and the assignments, if there are any."""
+
+    journal: FormJournal
+    debates: tuple[ShownDebate, ...]
+    forms: dict[str, Forms]
+    """Person with a journal → the forms."""
+
+    @classmethod
+    def of(cls, folder: Path, run_tag: str, debates: Sequence[ShownDebate]) -> Team:
+        """The team of a run as it is now; `folder` has its journals of annotations."""
+        forms = {name: read_forms(folder / f"{name}.jsonl", run_tag) for name in annotators_in(folder)}
+        return cls(FormJournal(folder / f"{ASSIGNMENTS}.jsonl", run_tag), tuple(debates), forms)
+
+    def people(self) -> list[str]:
+        """Everyone who is assigned or has a journal, by name."""
+        assigned = self.journal.forms()
+        named = [name for names in assigned.assigned.values() for name in names]
+        return sorted({*assigned.settings.get("annotators", ()), *named, *self.forms})
+
+    def state(self, name: str, debate_id: str) -> FormState:
+        """A person's form about a debate."""
+        return self.forms[name].of(debate_id) if name in self.forms else FormState()
+
+    def has_begun(self, name: str, debate_id: str) -> bool:
+        """Whether a person has saved anything about a debate, so that it stays with this person."""
+        return self.state(name, debate_id).status != "open"
+
+    def debates_of(self, name: str) -> tuple[ShownDebate, ...]:
+        """The debates of a person: all if nothing was assigned. Raises `UsageError` for a person without any.
+
+        Debates that came after the assignments are assigned in the same way first.
+        """
+        settings = self.journal.forms().settings
+        if not settings:
+            return self.debates
+        assigned = self.assign(settings["annotators"], settings["overlap"])
+        if mine := tuple(debate for debate in self.debates if name in assigned.get(debate.debate_id, ())):
+            return mine
+        listed = ", ".join(settings["annotators"])
+        raise UsageError(
+            f"Run '{self.journal.run_tag}' is assigned to {listed}, not to '{name}'; `debatebench annotate --run-tag "
+            f"{self.journal.run_tag} --assign {name}` adds them."
+            if name not in settings["annotators"]
+            else f"'{name}' has no debates of run '{self.journal.run_tag}': {listed} have begun all of them."
+        )
+
+    def assign(self, people: Iterable[str], overlap: int | None = None) -> Assigned:
+        """Let these people annotate the run from now on, each debate by `overlap` of them; return all assignments.
+
+        A debate stays with everyone who has begun it. Of the others, as few as possible move so that the numbers of
+        debates that are not begun differ by at most one where they can. Nothing moves for the people and the overlap
+        of before: only debates that came later are given out. Raises `UsageError` for people or an overlap
+        that cannot be.
+        """
+        team = sorted(set(people))
+        for name in team:
+            check_annotator(name)
+        check_spelling(team, self.people(), self.journal.run_tag)
+
+        def event(forms: Forms) -> dict[str, Any] | None:
+            each = overlap if overlap is not None else forms.settings.get("overlap", min(_DEFAULT_OVERLAP, len(team)))
+            if not 1 <= each <= len(team):
+                raise UsageError(f"--overlap {each} needs as many annotators; there is {', '.join(team)}.")
+            settings = {"annotators": team, "overlap": each}
+            ids = [debate.debate_id for debate in self.debates]
+            if forms.settings == settings:
+                ids = [key for key in ids if key not in forms.assigned]
+            after = self._shared_out(ids, forms.assigned, team, each)
+            changed = {key: names for key, names in after.items() if names != forms.assigned.get(key)}
+            if not ids or (not changed and forms.settings == settings):
+                return None
+            return {"type": "assignment", **settings, "debates": changed}
+
+        return self.journal.append(event).assigned
+
+    def _shared_out(
+        self, ids: Sequence[str], assigned: Mapping[str, Sequence[str]], team: Sequence[str], overlap: int
+    ) -> Assigned:
+        begun = {key: [name for name in self.forms if self.has_begun(name, key)] for key in ids}
+        held = {key: [name for name in assigned.get(key, ()) if name in team] for key in ids}
+        others = [(key, name) for key, names in assigned.items() if key not in begun for name in names]
+        loads = Counter(name for key, name in others if name in team and not self.has_begun(name, key))
+        return share_out(ids, team, overlap, hash_of("assignment", self.journal.run_tag, *ids), begun, held, loads)
+
+
+def check_spelling(names: Iterable[str], known: Collection[str], run_tag: str) -> None:
+    """Raise `UsageError` for a name that differs from another one, known or given here, only in its letters' form."""
+    seen = {folded(name): name for name in known}
+    for name in names:
+        other = seen.setdefault(folded(name), name)
+        if other != name:
+            raise UsageError(
+                f"Run '{run_tag}' knows '{other}', and '{name}' differs from it only in the form of its letters; give "
+                f"the name as it is known. Known: {', '.join(sorted(known) or [other])}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PersonStatus:
+    """How far one person is: numbers of debates."""
+
+    name: str
+    debates: int
+    done: int
+    changed: int
+    """Handed in before, and not as they are now."""
+    begun: int
+    open: int
+    is_leaving: bool
+    """Whether the person gets no further debates."""
+
+
+def team_status(team: Team) -> list[PersonStatus]:
+    """How far everyone is who has debates, by name."""
+    forms = team.journal.forms()
+    found = []
+    for name in team.people():
+        has = [
+            debate.debate_id
+            for debate in team.debates
+            if not forms.settings or name in forms.assigned.get(debate.debate_id, ())
+        ]
+        counts = Counter(team.state(name, debate_id).status for debate_id in has)
+        found.append(
+            PersonStatus(
+                name,
+                len(has),
+                counts["done"],
+                counts["changed"],
+                counts["draft"],
+                counts["open"],
+                bool(forms.settings) and name not in forms.settings["annotators"],
+            )
+        )
+    return found
+
+
+def change_team(
+    workspace: Workspace,
+    run_tag: str,
+    *,
+    annotators: Collection[str] = (),
+    joining: Collection[str] = (),
+    leaving: Collection[str] = (),
+    overlap: int | None = None,
+) -> str:
+    """Let `annotators`, or those of before with who joins and without who leaves, annotate a run; return what moved.
+
+    Raises `UsageError` as `Team.assign` does, and for someone who leaves without having been there.
+    """
+    team = open_team(workspace, run_tag)
+    before = team.journal.forms()
+    people = set(annotators or before.settings.get("annotators", ()))
+    check_spelling([*joining, *leaving], team.people(), run_tag)
+    if strangers := sorted(set(leaving) - people):
+        listed = ", ".join(sorted(people)) or "nobody"
+        raise UsageError(f"Run '{run_tag}' is not assigned to '{strangers[0]}'. Assigned: {listed}.")
+    assigned_before = dict(before.assigned)
+    after = team.assign((people | set(joining)) - set(leaving), overlap)
+    return moved_in_words(assigned_before, after)
+
+
+def open_team(workspace: Workspace, run_tag: str) -> Team:
+    """The team of a run that has landed. Raises `UsageError` for a run that cannot be annotated."""
+    material = read_material(workspace.database, run_tag)
+    return Team.of(annotations_folder(workspace.journal, run_tag), run_tag, material.debates)
+
+
+def moved_in_words(before: Assigned, after: Assigned) -> str:
+    """One sentence without its end: which debates were given to whom, and taken from whom."""
+    gained: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    for key, names in after.items():
+        gained.update(set(names) - set(before.get(key, ())))
+        lost.update(set(before.get(key, ())) - set(names))
+    parts = [f"{name} gets {count:,}" for name, count in sorted(gained.items())]
+    parts += [f"{name} gives {count:,} away" for name, count in sorted(lost.items())]
+    return f"{', '.join(parts)} of the debates that were not begun" if parts else "No debate moves"
 
 
 def in_order(debates: Sequence[ShownDebate], run_tag: str, annotator: str) -> tuple[ShownDebate, ...]:
@@ -19,66 +219,57 @@ def in_order(debates: Sequence[ShownDebate], run_tag: str, annotator: str) -> tu
     return tuple(sorted(debates, key=lambda debate: hash_of("order", run_tag, annotator, debate.debate_id)))
 
 
-def balanced(
-    debate_ids: Sequence[str], annotators: Sequence[str], overlap: int, seed: str, loads: Mapping[str, int]
-) -> dict[str, list[str]]:
-    """Debate → its `overlap` annotators; the numbers of debates of any two annotators differ by at most one.
+def share_out(
+    debate_ids: Sequence[str],
+    team: Sequence[str],
+    overlap: int,
+    seed: str,
+    begun: Mapping[str, Sequence[str]],
+    held: Mapping[str, Sequence[str]],
+    loads: Mapping[str, int],
+) -> Assigned:
+    """Debate → its annotators: all who have begun it, and of the team as many more as `overlap` needs.
 
-    `loads` are the debates that each annotator has already.
+    `held` are the people of the team who have it already: they keep it, unless somebody else has two debates fewer
+    that are not begun. `loads` are such debates of each person outside `debate_ids`.
     """
     draw = random.Random(seed)  # noqa: S311
-    counts = Counter(dict.fromkeys(annotators, 0)) + Counter(loads)
-    found = {}
-    for debate_id in draw.sample(list(debate_ids), len(debate_ids)):
+    found = {key: list(begun.get(key, ())) for key in debate_ids}
+    counts = Counter({name: loads.get(name, 0) for name in team})
+    order = draw.sample(list(debate_ids), len(debate_ids))
+    for key in order:
+        kept = [name for name in held.get(key, ()) if name not in found[key]]
+        kept = kept[: max(overlap - len(found[key]), 0)]
+        counts.update(kept)
+        found[key] += kept
+    for key in order:
         # The least busy, and among equals by lot, so that every pair of people meets.
-        chosen = sorted(annotators, key=lambda name: (counts[name], draw.random()))[:overlap]
+        able = sorted((name for name in team if name not in found[key]), key=lambda name: (counts[name], draw.random()))
+        chosen = able[: max(overlap - len(found[key]), 0)]
         counts.update(chosen)
-        found[debate_id] = sorted(chosen)
-    return found
+        found[key] += chosen
+    _level(found, order, team, counts, begun)
+    return {key: sorted(names) for key, names in found.items()}
 
 
-def assign(
-    journal: FormJournal, debates: Sequence[ShownDebate], annotators: Sequence[str], overlap: int
-) -> dict[str, list[str]]:
-    """Give every debate that has no annotators yet to `overlap` of them, keep that, and return all assignments.
-
-    Raises `UsageError` for people or an overlap that cannot be, or that differ from those of the kept assignments.
-    """
-    people = sorted(set(annotators))
-    for name in people:
-        check_annotator(name)
-    if not 1 <= overlap <= len(people):
-        raise UsageError(f"--overlap {overlap} needs as many annotators; --annotators names {len(people)}.")
-
-    def event(forms: Forms) -> dict[str, Any] | None:
-        settings = {"annotators": people, "overlap": overlap}
-        if forms.settings and forms.settings != settings:
-            kept = forms.settings
-            raise UsageError(
-                f"Run '{journal.run_tag}' is assigned to {', '.join(kept['annotators'])} with --overlap "
-                f"{kept['overlap']}; give the same, or neither option."
-            )
-        missing = [debate.debate_id for debate in debates if debate.debate_id not in forms.assigned]
-        if not missing:
-            return None
-        loads = Counter(name for names in forms.assigned.values() for name in names)
-        found = balanced(missing, people, overlap, hash_of("assignment", journal.run_tag, *missing), loads)
-        return {"type": "assignment", **settings, "debates": found}
-
-    return journal.append(event).assigned
+def _level(
+    found: Assigned, order: Sequence[str], team: Sequence[str], counts: Counter[str], begun: Mapping[str, Sequence[str]]
+) -> None:
+    """Move debates that are not begun from people with more of them to people with at least two fewer."""
+    while move := next(_moves(found, order, team, counts, begun), None):
+        key, giver, taker = move
+        found[key][found[key].index(giver)] = taker
+        counts[giver] -= 1
+        counts[taker] += 1
 
 
-def assigned_debates(journal: FormJournal, debates: Sequence[ShownDebate], annotator: str) -> tuple[ShownDebate, ...]:
-    """The debates of one annotator: all if nothing was assigned. Raises `UsageError` for a person without any.
-
-    Debates that came after the assignment was drawn are assigned in the same way first.
-    """
-    settings = journal.forms().settings
-    if not settings:
-        return tuple(debates)
-    if annotator not in settings["annotators"]:
-        raise UsageError(
-            f"Run '{journal.run_tag}' is assigned to {', '.join(settings['annotators'])}, not to '{annotator}'."
-        )
-    assigned = assign(journal, debates, settings["annotators"], settings["overlap"])
-    return tuple(debate for debate in debates if annotator in assigned[debate.debate_id])
+def _moves(
+    found: Assigned, order: Sequence[str], team: Sequence[str], counts: Counter[str], begun: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str, str]]:
+    for giver in sorted(team, key=lambda name: -counts[name]):
+        for taker in sorted(team, key=lambda name: counts[name]):
+            if counts[giver] - counts[taker] < 2:
+                break
+            for key in order:
+                if giver in found[key] and taker not in found[key] and giver not in begun.get(key, ()):
+                    yield key, giver, taker

@@ -19,7 +19,7 @@ from debatebench.shared.config_sections import config_sections
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import from_json, mapping
-from debatebench.shared.records import Annotation, Side
+from debatebench.shared.records import Adjudication, Annotation, Side
 from debatebench.shared.visible_text import is_blank
 
 if TYPE_CHECKING:
@@ -216,6 +216,12 @@ def imported_annotations(database: Path, run_tag: str) -> list[Annotation]:
     """The annotations that have landed with a run; those made here are among them."""
     with open_for_reading(database) as con:
         return landed_records(con, Annotation, landed_run(con, run_tag))
+
+
+def imported_reviews(database: Path, run_tag: str) -> list[Adjudication]:
+    """What reviewers recorded as agreed and has landed with a run; what was recorded here is among it."""
+    with open_for_reading(database) as con:
+        return landed_records(con, Adjudication, landed_run(con, run_tag))
 
 
 def _key(run_tag: str, debate_id: str) -> str:

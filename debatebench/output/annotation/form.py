@@ -25,12 +25,12 @@ def checked(value: Any, debate: ShownDebate, *, is_review: bool = False) -> dict
     """`value` as a form with every key; what was not filled in is null. Raises `BadFormError` with words.
 
     A form has `winner` (of four teams `ranks`: team → place), `scores` (dimension → side or team → score),
-    `justification` and, except in a review, `confidence`, `is_coherent` and `skip_reason`.
+    `justification`, `is_coherent` and, except in a review, `confidence` and `skip_reason`.
     """
     if not isinstance(value, dict):
         raise BadFormError("A form is a JSON object.")
     outcome = "ranks" if debate.is_of_teams else "winner"
-    known = [outcome, "scores", "justification"] + ([] if is_review else ["confidence", "is_coherent", "skip_reason"])
+    known = [outcome, "scores", "justification", "is_coherent"] + ([] if is_review else ["confidence", "skip_reason"])
     unknown = sorted(map(str, value.keys() - set(known)))
     if unknown:
         raise BadFormError(f"A form has no field {unknown[0][:60]!r}.{known_names(unknown[0][:60], known)}")
@@ -43,35 +43,42 @@ def checked(value: Any, debate: ShownDebate, *, is_review: bool = False) -> dict
     }
     if not is_review:
         form["confidence"] = _one_of("confidence", value.get("confidence"), CONFIDENCES)
-        form["is_coherent"] = _one_of("is_coherent", value.get("is_coherent"), (True, False))
         form["skip_reason"] = _one_of("skip_reason", value.get("skip_reason"), SKIP_REASONS)
+    form["is_coherent"] = _one_of("is_coherent", value.get("is_coherent"), (True, False))
     return form
 
 
 def missing_in(form: dict[str, Any], debate: ShownDebate) -> dict[str, str]:
     """Field → what it is in words, of all that a form lacks to be handed in, in the order of the page.
 
-    A debate that is not coherent needs only the reasons, and one that is skipped only why.
+    A debate that is not coherent needs only the reasons, one that is skipped only why, and a review only the outcome.
     """
     missing: dict[str, str] = {}
     if form.get("skip_reason") is not None:
         return missing
-    if "is_coherent" in form and form["is_coherent"] is None:
+    is_review = "confidence" not in form
+    if is_review and form["is_coherent"] is not False:
+        return _missing_outcome(form, debate)
+    if form["is_coherent"] is None:
         missing["is_coherent"] = "whether the debate is coherent"
     if form.get("is_coherent") is not False:
         for dimension in debate.dimensions:
             for side in debate.sides:
                 if form["scores"].get(dimension.name, {}).get(side) is None:
                     missing[f"{dimension.name}.{side}"] = f"{dimension.title}: {debate.names[side]}"
-        if debate.is_of_teams:
-            missing |= _missing_ranks(form["ranks"], debate)
-        elif form["winner"] is None:
-            missing["winner"] = "the winner"
-        if "confidence" in form and form["confidence"] is None:
+        missing |= _missing_outcome(form, debate)
+        if form["confidence"] is None:
             missing["confidence"] = "the confidence"
     if not (form["justification"] or "").strip():
         missing["justification"] = "the reasons"
     return missing
+
+
+def _missing_outcome(form: dict[str, Any], debate: ShownDebate) -> dict[str, str]:
+    """Field → what it is, of a winner or of places that are missing."""
+    if debate.is_of_teams:
+        return _missing_ranks(form["ranks"], debate)
+    return {"winner": "the winner"} if form["winner"] is None else {}
 
 
 def verdict_of(form: dict[str, Any], debate: ShownDebate) -> dict[str, Any]:

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.landing.annotation_journals import (
-    ASSIGNMENTS,
     FormState,
     annotations_folder,
     annotators_in,
     check_annotator,
+    folded,
     is_same_form,
 )
 from debatebench.landing.annotation_writing import FormJournal, StaleError
-from debatebench.output.annotation.assignments import assign, assigned_debates, in_order
+from debatebench.output.annotation.assignments import Team, check_spelling, in_order
 from debatebench.output.annotation.debates import (
     Material,
     ShownDebate,
@@ -207,10 +207,11 @@ def open_session(
     material = read_material(workspace.database, run_tag)
     folder = annotations_folder(workspace.journal, run_tag)
     _check_not_imported(workspace.database, folder, run_tag, annotator)
-    assignments = FormJournal(folder / f"{ASSIGNMENTS}.jsonl", run_tag)
-    if annotators or overlap is not None:
-        assign(assignments, material.debates, annotators, 2 if overlap is None else overlap)
-    debates = assigned_debates(assignments, material.debates, annotator)
+    team = Team.of(folder, run_tag, material.debates)
+    check_spelling([annotator], team.people(), run_tag)
+    if annotators:
+        team.assign(annotators, overlap)
+    debates = team.debates_of(annotator)
 
     def record(debate: ShownDebate, form: dict[str, Any], at: str) -> Annotation:
         return Annotation.model_validate(
@@ -235,7 +236,12 @@ def open_session(
 
 def _check_not_imported(database: Path, folder: Path, run_tag: str, annotator: str) -> None:
     """Refuse a name under which annotations were imported: one person would have two annotations of one debate."""
-    if annotator in annotators_in(folder):
+    here = set(annotators_in(folder))
+    if annotator in here:
         return
-    if any(annotation.annotator_id == annotator for annotation in imported_annotations(database, run_tag)):
-        raise UsageError(f"Run '{run_tag}' has imported annotations of '{annotator}'; choose another name.")
+    imported = {annotation.annotator_id for annotation in imported_annotations(database, run_tag)}
+    if alike := sorted(name for name in imported - here if folded(name) == folded(annotator)):
+        raise UsageError(
+            f"Run '{run_tag}' has imported annotations of '{alike[0]}', so '{annotator}' would be this person; choose "
+            "another name."
+        )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from decimal import Decimal
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
 from debatebench.output.annotation.form_words import SKIP_WORDS, change_in_words, words_in_list, words_on_page
-from debatebench.output.annotation.review import Review, parts
+from debatebench.output.annotation.review import Review
+from debatebench.output.annotation.review_views import people_said, review_data, review_in_list
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
-from debatebench.shared.records import Annotation
 
 ASSETS = {
     "annotation.css": "text/css",
@@ -51,7 +50,7 @@ class Views:
     def overview_data(self) -> dict[str, Any]:
         """Whose work it is, how much of it is done, and the state of each debate in order."""
         session = self._session
-        annotations = self._review.annotations() if self._review else {}
+        listed = review_in_list(self._review, session.debates) if self._review else {}
         forms = session.journal.forms()
         debates = []
         for debate in session.debates:
@@ -62,10 +61,7 @@ class Views:
                 "status": state.status,
                 "words": words_in_list(state),
             }
-            if self._review:
-                people = annotations.get(debate.debate_id, [])
-                shown |= {"annotators": [each.annotator_id for each in people], "parts": parts(people)}
-            debates.append(shown)
+            debates.append(shown | listed.get(debate.debate_id, {}))
         return {
             "run_tag": session.run_tag,
             "author": session.author,
@@ -82,6 +78,10 @@ class Views:
         session = self._session
         place = session.debates.index(debate)
         state = session.state(debate)
+        review = self._review_data(debate)
+        if review and not state.revision:
+            # Nothing of it is saved before the reviewer changes something or records the verdict.
+            state = replace(state, form=review["proposed"])
         values = {
             "debate": debate,
             "state": state,
@@ -94,8 +94,9 @@ class Views:
             "done": session.progress().done,
             "before": session.debates[place - 1].key if place else None,
             "following": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
+            "people": people_said(self._review, debate) if self._review else [],
+            "review": review,
             "material": session.material,
-            "people": self._people(debate),
             "api": f"{self._root}/api/debates/{debate.key}",
         }
         return self._render("debate.html", values)
@@ -125,8 +126,12 @@ class Views:
             **self.state_data(debate, state),
         }
         if self._review:
-            data["annotations"] = self._people(debate)
+            data["annotations"] = people_said(self._review, debate)
+            data["review"] = review_data(self._review, debate)
         return data
+
+    def _review_data(self, debate: ShownDebate) -> dict[str, Any] | None:
+        return review_data(self._review, debate) if self._review else None
 
     def state_data(self, debate: ShownDebate, state: FormState) -> dict[str, Any]:
         """What a form is now: its answers, the words for its state, the versions aside, and what can be undone."""
@@ -151,23 +156,6 @@ class Views:
         debate = self._session.debate(key or "")
         return debate if debate is not None and self._session.state(debate).is_handed_in else None
 
-    def _people(self, debate: ShownDebate) -> list[dict[str, Any]]:
-        """The annotations of a debate, in a review."""
-        if self._review is None:
-            return []
-        return [
-            {
-                "annotator": each.annotator_id,
-                "winner": each.winner,
-                "confidence": each.confidence,
-                "is_coherent": each.is_coherent,
-                "justification": each.justification,
-                "ranks": {place.team: place.rank for place in each.ranks or ()},
-                "scores": _scores_of(each),
-            }
-            for each in self._review.annotations().get(debate.debate_id, [])
-        ]
-
     def _render(self, template: str, values: dict[str, Any]) -> str:
         common = {
             "root": self._root,
@@ -179,17 +167,3 @@ class Views:
             "places": _PLACES,
         }
         return render(self._environment, template, {**common, **values})
-
-
-def _scores_of(annotation: Annotation) -> dict[str, dict[str, str]]:
-    """Dimension → side or team → score as text."""
-    found: dict[str, dict[str, str]] = {}
-    for score in annotation.scores or ():
-        found[score.dimension] = {"pro": _exact(score.pro), "con": _exact(score.con)}
-    for each in annotation.team_scores or ():
-        found.setdefault(each.dimension, {})[each.team] = _exact(each.score)
-    return found
-
-
-def _exact(score: Decimal) -> str:
-    return f"{score.normalize():f}"

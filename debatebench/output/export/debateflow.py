@@ -1,10 +1,11 @@
-"""DebateFlow's own JSON: a file per debate and per annotation, in both shapes, as its importer reads them."""
+"""DebateFlow's own JSON: a file per debate, annotation and review, in both shapes, as its importer reads them."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import defaultdict
+from collections.abc import Collection
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from debatebench.query.landed_records import landed_records
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import mapping
-from debatebench.shared.records import Annotation, Debate, Debater, Record, Score, Topic, Turn, Weakness
+from debatebench.shared.records import Adjudication, Annotation, Debate, Debater, Record, Score, Topic, Turn, Weakness
 from debatebench.shared.workspace import packaged
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _LOWEST, _HIGHEST = 1, 3
 def write(snapshot: Snapshot, folder: Path) -> Contents:
     """Write `debates/` and `annotations/` of the one chosen run, with `annotator_id` and listed `dimension_scores`.
 
+    What reviewers recorded as agreed is written to `adjudications/` in the same shape, with `is_adjudicated`.
     What the format cannot hold is left out and listed. Raises `UsageError` for several runs, and if nothing is left.
     """
     return _write_flow(snapshot, folder, shape="listed")
@@ -56,14 +58,13 @@ def _write_flow(snapshot: Snapshot, folder: Path, *, shape: Shape) -> Contents:
     rows: dict[str, int] = {}
     for debate in debates.values():
         _write(folder / "debates" / f"{_file_name(debate.debate_id)}.json", flow.debate(debate), rows, folder)
-    count = 0
-    for annotation in flow.annotations:
-        if annotation.debate_id in debates:
-            name = f"{_file_name(annotation.debate_id)}_{_file_name(annotation.annotator_id)}.json"
-            value = flow.listed(annotation) if shape == "listed" else flow.keyed(annotation)
-            _write(folder / "annotations" / name, value, rows, folder)
-            count += 1
-    return Contents(rows, tuple(flow.left_out(len(flow.annotations) - count)))
+    written = flow.listed if shape == "listed" else flow.keyed
+    for subfolder, verdicts in (("annotations", flow.annotations), ("adjudications", flow.reviews)):
+        for annotation in verdicts:
+            if annotation.debate_id in debates:
+                name = f"{_file_name(annotation.debate_id)}_{_file_name(annotation.annotator_id)}.json"
+                _write(folder / subfolder / name, written(annotation), rows, folder)
+    return Contents(rows, tuple(flow.left_out(debates)))
 
 
 class _Flow:
@@ -78,6 +79,7 @@ class _Flow:
         self._weaknesses = _by_debate(self._all(Weakness))
         self._turns = _by_debate(self._all(Turn))
         self.annotations = self._all(Annotation)
+        self.reviews = [_as_annotation(each) for each in self._all(Adjudication)]
 
     def _all(self, kind: type[RecordT]) -> list[RecordT]:
         return landed_records(self._con, kind, self._run_tag)
@@ -171,8 +173,8 @@ class _Flow:
             }
         )
 
-    def left_out(self, annotations: int) -> list[LeftOut]:
-        """Debates, annotations, scores and agreed verdicts that the format cannot hold."""
+    def left_out(self, written: Collection[str]) -> list[LeftOut]:
+        """Debates, annotations, reviews and scores that the format cannot hold; it can hold the debates `written`."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for debate in self.debates():
             if (objection := self.objection(debate)) is not None:
@@ -181,21 +183,30 @@ class _Flow:
             LeftOut(what="debates", why=why, count=len(ids), run_tag=self._run_tag, names=tuple(ids))
             for why, ids in found.items()
         ]
-        if annotations:
-            parts.append(
-                LeftOut(what="annotations", why="so are their debates", count=annotations, run_tag=self._run_tag)
-            )
-        scores = sum(len(each.scores or ()) - len(_held(each)) for each in self.annotations)
-        if scores:
-            why = "DebateFlow's rubric has no such dimension or score"
-            parts.append(LeftOut(what="scores of annotations", why=why, count=scores, run_tag=self._run_tag))
-        ((agreed,),) = self._con.execute(
-            "select count(*) from raw.adjudications where run_tag = ?", [self._run_tag]
-        ).fetchall()
-        if agreed:
-            why = "DebateFlow has only annotations by one person"
-            parts.append(LeftOut(what="agreed verdicts", why=why, count=agreed, run_tag=self._run_tag))
+        for what, verdicts in (("annotations", self.annotations), ("agreed verdicts", self.reviews)):
+            lost = sum(each.debate_id not in written for each in verdicts)
+            if lost:
+                parts.append(LeftOut(what=what, why="so are their debates", count=lost, run_tag=self._run_tag))
+            scores = sum(len(each.scores or ()) - len(_held(each)) for each in verdicts)
+            if scores:
+                why = "DebateFlow's rubric has no such dimension or score"
+                parts.append(LeftOut(what=f"scores of {what}", why=why, count=scores, run_tag=self._run_tag))
         return parts
+
+
+def _as_annotation(review: Adjudication) -> Annotation:
+    """A review in the shape of an annotation, marked as what was agreed."""
+    return Annotation(
+        run_tag=review.run_tag,
+        debate_id=review.debate_id,
+        annotator_id=review.adjudicator_id,
+        winner=review.winner,
+        justification=review.justification,
+        scores=review.scores,
+        is_coherent=review.is_coherent,
+        annotated_at=review.adjudicated_at,
+        metadata={"is_adjudicated": True},
+    )
 
 
 @cache

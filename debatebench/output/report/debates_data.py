@@ -122,11 +122,20 @@ said as (
     where sources.run_tag = $run_tag
     union all
     select
-        sources.debate_id, concat(agreed.adjudicator_id, ' (agreed)') as annotator_id, agreed.winner,
-        agreed.justification, null as confidence, null as is_coherent, agreed.scores, agreed.ranks, agreed.team_scores
+        sources.debate_id,
+        concat(
+            agreed.adjudicator_id,
+            case
+                when together.outcome in ('agreed', 'not_coherent') then ' (agreed)' else ' (review; reviewers differ)'
+            end
+        ) as annotator_id,
+        agreed.winner, agreed.justification, null as confidence, agreed.is_coherent, agreed.scores, agreed.ranks,
+        agreed.team_scores
     from intermediate.int_debate_sources as sources
     inner join staging.stg_adjudications as agreed
         on sources.source_run_tag = agreed.run_tag and sources.source_debate_id = agreed.debate_id
+    inner join intermediate.int_agreed_verdicts as together
+        on sources.source_run_tag = together.run_tag and sources.source_debate_id = together.debate_id
     where sources.run_tag = $run_tag
 
 )

@@ -66,7 +66,8 @@ debates as (
         coalesce(asked.count_asked_judges, 0) as count_asked_judges,
         coalesce(asked.count_objecting_judges, 0) as count_objecting_judges,
         coalesce(asked.count_asked_annotators, 0) as count_asked_annotators,
-        coalesce(asked.count_objecting_annotators, 0) as count_objecting_annotators
+        coalesce(asked.count_objecting_annotators, 0) as count_objecting_annotators,
+        coalesce(agreed.is_no_debate, false) as is_agreed_no_debate
 
     from staging.stg_debates as debates
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
@@ -84,6 +85,10 @@ debates as (
     left join asked
         on sources.source_run_tag = asked.run_tag
         and sources.source_debate_id = asked.debate_id
+
+    left join intermediate.int_agreed_verdicts as agreed
+        on sources.source_run_tag = agreed.run_tag
+        and sources.source_debate_id = agreed.debate_id
 
 ),
 
@@ -109,7 +114,8 @@ reasons as (
                 case
                     when count_objecting_annotators > 0 and 2 * count_objecting_annotators >= count_asked_annotators
                         then 'annotators'
-                end
+                end,
+                case when is_agreed_no_debate then 'agreed' end
             ],
             lambda reason: reason is not null
         ) as reasons

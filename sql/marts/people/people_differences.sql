@@ -36,11 +36,21 @@ final as (
     select
         run_tag, debate_id, unit, said.count_annotators, parted.count_pairs, said.count_pro, said.count_tie,
         said.count_con, parted.agreement_rate, parted.mean_difference, parted.largest_difference,
-        parted.largest_difference > 0 as is_parted,
-        adjudications.winner as adjudicated_winner
+        macros.is_apart(parted.largest_difference, dimensions.min_score, dimensions.max_score) as is_parted,
+        adjudications.winner as adjudicated_winner,
+        agreed.outcome as review_outcome,
+        array_to_string(agreed.reviewers, ', ') as reviewers
 
     from parted
     inner join said using (run_tag, debate_id, unit)
+
+    left join staging.stg_dimensions as dimensions
+        on parted.run_tag = dimensions.run_tag
+        and parted.unit = dimensions.dimension
+
+    left join intermediate.int_agreed_verdicts as agreed
+        on parted.run_tag = agreed.run_tag
+        and parted.debate_id = agreed.debate_id
 
     left join intermediate.int_opinions as adjudications
         on parted.run_tag = adjudications.run_tag

@@ -1,6 +1,13 @@
 -- One row per debate, truth (`gold`, `annotations` or `adjudicated`) and dimension, or `overall` for the whole debate.
 with
 
+-- What people agreed not to be a debate has no truth: nobody can be right about its winner.
+no_debates as (
+
+    select run_tag, debate_id from intermediate.int_agreed_verdicts where is_no_debate
+
+),
+
 gold_positions as (
 
     select
@@ -43,7 +50,7 @@ gold as (
     from staging.stg_gold as gold
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     left join gold_sides using (run_tag, debate_id, unit)
-    where gold.unit <> 'overall'
+    where gold.unit <> 'overall' and (gold.run_tag, gold.debate_id) not in (from no_debates)
 
 ),
 
@@ -103,6 +110,7 @@ counted as (
         cast(sum(macros.label_of(winner)) as double) / count(winner) as label
 
     from intermediate.int_opinions
+    where (run_tag, debate_id) not in (from no_debates)
     group by run_tag, debate_id, is_adjudicated, dimension
 
 ),

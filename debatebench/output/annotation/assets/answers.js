@@ -40,9 +40,9 @@ function answers(part, reasons) {
   const ranks = Object.fromEntries(places.filter(([, place]) => place !== null));
   const outcome = teams.length ? { ranks } : { winner: chosen("winner", part) };
   const value = { ...outcome, scores, justification: reasons || null };
+  value.is_coherent = { true: true, false: false }[chosen("is_coherent", part)] ?? null;
   if (!isReview) {
     value.confidence = number("confidence", part);
-    value.is_coherent = { true: true, false: false }[chosen("is_coherent", part)] ?? null;
     value.skip_reason = chosen("skip_reason", part);
   }
   return value;
