@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
@@ -13,6 +14,9 @@ from debatebench.output.annotation.review import Review
 from debatebench.output.annotation.review_views import people_said, review_data, review_in_list
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ASSETS = {
     "annotation.css": "text/css",
@@ -37,7 +41,7 @@ class Views:
         self._session = session
         self._review = review
         self._root = root
-        self._environment = environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})
+        self._environment = _templates()
 
     def asset(self, name: str) -> tuple[bytes, int, dict[str, str]]:
         """The content of a file that pages load, the status, and its headers."""
@@ -167,3 +171,8 @@ class Views:
             "places": _PLACES,
         }
         return render(self._environment, template, {**common, **values})
+
+
+@cache
+def _templates() -> Environment:
+    return environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})

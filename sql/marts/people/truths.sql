@@ -64,6 +64,7 @@ team_places as (
         sum(rank) as total_rank
 
     from intermediate.int_team_opinions
+    where (run_tag, debate_id) not in (from no_debates)
     group by run_tag, debate_id, is_adjudicated, dimension, position
 
 ),
