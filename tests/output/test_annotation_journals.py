@@ -544,7 +544,7 @@ def test_ten_debates_reviewed_by_two_keep_every_original_and_who_agreed_on_what(
     for table in ("annotations", "adjudications"):
         assert rows(other, f"from raw.{table} order by all") == rows(workspace, f"from raw.{table} order by all")
     with pytest.raises(UsageError, match="'eve' has reviewed 'ten' in this workspace"):
-        add_import(workspace, "ten", "debateflow", folder)
+        add_import(workspace, "ten", "debateflow", folder / "adjudications")
     read = [json.loads(path.read_text()) for path in reviews]
     assert sorted((each["annotator_id"], each["debate_id"], each.get("winner", "")) for each in read) == rows(
         workspace,
