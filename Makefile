@@ -6,6 +6,9 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 JOBS   ?= 2
 
+# A file of tests runs in one process, which makes what they share once.
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
 # The tests start many processes; where the environment forbids it, each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -36,10 +39,10 @@ static: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 check: static  ## Check style, types and architecture, and run the fast tests: about a minute
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test: static  ## Check style and types, then run every test
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(PYTEST)
 
 .venv-dbt/.installed: tests/dbt-requirements.txt
 	test -x .venv-dbt/bin/python || $(PYTHON) -m venv .venv-dbt

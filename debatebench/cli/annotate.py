@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import NoBrowserOption, PortOption, note, now, of_run, say, workspace_of
+from debatebench.cli.common import NoBrowserOption, PortOption, note, now, of_run, say, warn, workspace_of
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import UsageError
 
@@ -135,6 +135,8 @@ def _serve(
     )
     session = work if isinstance(work, Session) else work.session
     what = "with an agreed verdict" if review else "annotated"
+    if session.material.left_out:
+        warn(session.material.left_out)
     note(f"{session.progress().words(what)}. Ctrl-C stops the server.")
     try:
         served = Served("annotate", partial(make_app, work), ("GET", "HEAD", "POST"))

@@ -22,7 +22,7 @@ from debatebench.cli.common import (
     warn,
     workspace_of,
 )
-from debatebench.cli.completion import run_tags
+from debatebench.cli.completion import rubrics, run_tags
 from debatebench.landing.importers import FORMATS
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError, SqlModelError, UnbuiltError, UsageError
@@ -107,6 +107,16 @@ def import_(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace kept records with imported ones that differ.")
     ] = False,
+    rubric: Annotated[
+        str | None,
+        typer.Option(
+            "--rubric",
+            metavar="NAME",
+            autocompletion=rubrics,
+            help="Take the scales that the source does not state from configs/rubrics/NAME.yaml; people who annotate "
+            "the import need them.",
+        ),
+    ] = None,
     no_build: NoBuildOption = False,
 ) -> None:
     """Import debates, annotations or gold verdicts."""
@@ -116,7 +126,7 @@ def import_(
 
     workspace = workspace_of(context)
     check_path(workspace.database)
-    with importing(workspace, run_tag, format_name, path, replace=replace) as report:
+    with importing(workspace, run_tag, format_name, path, replace=replace, rubric=rubric) as report:
         for warning in report.warnings:
             warn(warning)
         say(report.summary())

@@ -89,6 +89,7 @@ def _score_schema(dimension: DimensionConfig) -> dict[str, Any]:
         "type": "integer" if dimension.is_integer else "number",
         "minimum": dimension.ends[0],
         "maximum": dimension.ends[1],
+        **({} if dimension.step in (None, 1) else {"multipleOf": float(dimension.scores.step)}),
     }
 
 

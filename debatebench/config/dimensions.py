@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from debatebench.config.setting import Setting
 
 
-def read_dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dict[str, DimensionConfig]:
-    """Dimensions as a mapping of names, or a list of names or mappings with an `id`; the shared scale is a default."""
+def read_dimensions(
+    setting: Setting, scale_min: Setting, scale_max: Setting, scale_step: Setting | None = None
+) -> dict[str, DimensionConfig]:
+    """Dimensions as a mapping of names, or a list of names or mappings with an `id`; the shared scale is a default.
+
+    The shared step is that of dimensions on the shared scale.
+    """
     low, high = _score(scale_min, Decimal(1)), _score(scale_max, Decimal(10))
     if scale_max.is_given and low >= high:
         scale_max.refuse(f"a number above the lower end, which is {low}")
@@ -28,6 +33,9 @@ def read_dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) ->
             end.refuse(f"min below max (found {least} and {most})")
         description = entry.at("description").optional_text() or entry.at("name").optional_text()
         integer = entry.at("integer").flag(default=False) if entry.at("integer").is_given else None
+        is_shared = not any(entry.at(name).is_given for name in ("min", "max", "integer"))
+        own_step = entry.at("step")
+        step = _step(own_step if own_step.is_given or not is_shared else scale_step, least, most, integer)
         dimensions[name] = DimensionConfig(
             min=least,
             max=most,
@@ -38,6 +46,7 @@ def read_dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) ->
             ties=entry.at("ties").flag(default=True),
             preferences=_preferences(entry.at("preferences")),
             anchors=_anchors(entry.at("anchors"), least, most),
+            step=step,
         )
     if not dimensions:
         setting.refuse("at least one dimension, as a mapping of names to {min, max, description}")
@@ -48,7 +57,10 @@ def read_dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) ->
 
 def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
     """(name, its mapping or nothing) of every dimension, in order."""
-    keys = ("min", "max", "integer", "description", "name", "weight", "tie_band", "ties", "preferences", "anchors")
+    keys = (
+        *("min", "max", "step", "integer", "description", "name", "weight", "tie_band", "ties", "preferences"),
+        "anchors",
+    )
     if not isinstance(setting.value, list):
         for name in setting.mapping():
             entry = setting.at_key(name)
@@ -61,6 +73,18 @@ def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
         else:
             entry.allow(("id", *keys))
             yield entry.at("id").name(), entry
+
+
+def _step(setting: Setting | None, least: Decimal, most: Decimal, integer: bool | None) -> Decimal | None:
+    """The difference of neighbouring scores; both ends are multiples of it."""
+    if setting is None or not setting.is_given:
+        return None
+    step = _score(setting, Decimal(1))
+    if step <= 0 or least % step or most % step:
+        setting.refuse(f"a number above 0 of which {least} and {most} are multiples")
+    if integer is not None and integer != (step % 1 == 0):
+        setting.refuse("a step that fits `integer`; a scale with a step does not need `integer`")
+    return step
 
 
 def _preferences(setting: Setting) -> Preferences:

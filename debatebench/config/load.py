@@ -45,6 +45,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "dimensions": ("scoring.dimensions", "dimensions"),
     "scale_min": ("scoring.scale_min", "scoring.scale.min", "scale_min", "scale.min"),
     "scale_max": ("scoring.scale_max", "scoring.scale.max", "scale_max", "scale.max"),
+    "scale_step": ("scoring.scale.step", "scale.step"),
     "judges_per_debate": ("scoring.judges_per_debate", "scoring.num_judges", "judges_per_debate", "num_judges"),
     "judge_system_prompt": ("scoring.judge_system_prompt", "judge_system_prompt"),
     "initial_rating": ("elo.initial_rating", "initial_rating"),
@@ -84,7 +85,9 @@ def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
         **plain,
         rubric_version=setting("rubric_version").name(plain["benchmark_version"]),
         rounds=() if not (needs_rounds or setting("rounds").is_given) else read_rounds(setting("rounds")),
-        dimensions=read_dimensions(setting("dimensions"), setting("scale_min"), setting("scale_max")),
+        dimensions=read_dimensions(
+            setting("dimensions"), setting("scale_min"), setting("scale_max"), setting("scale_step")
+        ),
         elo=EloConfig(**{name: setting(name).field(EloConfig, name) for name in EloConfig.model_fields}),
     )
 

@@ -50,10 +50,10 @@ def load_format(path: Path) -> tuple[Round, ...]:
 def load_rubric(path: Path) -> Rubric:
     """Read a rubric: the dimensions that take the place of those of config.yaml, and its version."""
     file = read_file(path)
-    file.allow(("version", "scale.min", "scale.max", "dimensions"))
+    file.allow(("version", "scale.min", "scale.max", "scale.step", "dimensions"))
     return Rubric(
         file.at("version").name(path.stem),
-        read_dimensions(file.at("dimensions"), file.at("scale.min"), file.at("scale.max")),
+        read_dimensions(file.at("dimensions"), file.at("scale.min"), file.at("scale.max"), file.at("scale.step")),
     )
 
 

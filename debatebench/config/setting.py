@@ -75,9 +75,13 @@ def parse_yaml(text: str, file: str) -> Any:
     """One YAML document as dicts, lists, text, numbers, booleans and None. `file` is named in errors."""
     from debatebench.shared.strict_yaml import YamlError, read_yaml
 
+    content = text.encode()
     try:
-        # Without libyaml, whose error messages are less clear; these files are short.
-        data = read_yaml(text.encode(), deepest=_DEEPEST_NESTING, is_fast=False).data
+        try:
+            data = read_yaml(content, deepest=_DEEPEST_NESTING).data
+        except YamlError:
+            # Without libyaml, whose error messages are less clear.
+            data = read_yaml(content, deepest=_DEEPEST_NESTING, is_fast=False).data
     except YamlError as error:
         raise ConfigError(f"{file}: {error.sentence(_YAML_MESSAGES)}.") from error
     _refuse_unusable(data, file, "")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 
 from debatebench.shared.records import ScoreValue, Side
+from debatebench.shared.scales import FINEST_STEP, Scale, plain
 from debatebench.shared.service_tiers import tier_name
 
 OnRefusal = Literal["void", "forfeit"]
@@ -45,7 +46,9 @@ class Preferences(_Frozen):
 
 
 class DimensionConfig(_Frozen):
-    """A scored dimension with its own scale. `integer` says whether scores must be whole numbers.
+    """A scored dimension with its own scale.
+
+    Scores are multiples of `step`; without one, `integer` says whether they must be whole numbers.
 
     Where judges are compared with people, `weight` is its weight in the whole debate, and scores of both sides that
     differ by no more than `tie_band` count as a tie. A judge method that decides each dimension may name no winner on
@@ -61,12 +64,22 @@ class DimensionConfig(_Frozen):
     ties: bool = True
     preferences: Preferences = Preferences()
     anchors: dict[str, str] = Field(default_factory=dict)
+    step: ScoreValue | None = Field(None, gt=0)
 
     @cached_property
     def is_integer(self) -> bool:
         """Whether scores must be whole numbers: as configured, else when both ends of the scale are."""
+        if self.step is not None:
+            return self.step % 1 == 0
         ends_are_whole = self.min == self.min.to_integral_value() and self.max == self.max.to_integral_value()
         return ends_are_whole if self.integer is None else self.integer
+
+    @cached_property
+    def scores(self) -> Scale:
+        """Which scores are on the scale."""
+        if self.step is not None:
+            return Scale(self.min, self.max, self.step)
+        return Scale(self.min, self.max, Decimal(1) if self.is_integer else FINEST_STEP)
 
     @cached_property
     def ends(self) -> tuple[int | float, int | float]:
@@ -78,7 +91,21 @@ class DimensionConfig(_Frozen):
     def scale(self) -> str:
         """The scale in words; its ends are written as 1, 0.5 and 100, never 1.0 or 1E+2."""
         kind = "whole number" if self.is_integer else "number"
-        return f"{kind} from {self.min.normalize():f} to {self.max.normalize():f}"
+        steps = "" if self.step in (None, 1) else f" in steps of {plain(self.scores.step)}"
+        return f"{kind} from {plain(self.min)} to {plain(self.max)}{steps}"
+
+    def columns(self) -> dict[str, Any]:
+        """What its record `Dimension` says about it."""
+        return {
+            "min_score": self.min,
+            "max_score": self.max,
+            "step": self.scores.step,
+            "description": self.description,
+            "weight": self.weight,
+            "allows_ties": self.ties,
+            "tie_band": self.tie_band,
+            "anchors": self.anchors or None,
+        }
 
 
 # SQL models sum ratings exactly, as decimals with nine digits before the point.
@@ -224,7 +251,7 @@ class WeaknessConfig(_Frozen):
 
 
 # Settings of a dimension that the first versions did not have.
-_LATER = {"weight", "tie_band", "ties", "preferences", "anchors"}
+_LATER = {"weight", "tie_band", "ties", "preferences", "anchors", "step"}
 
 
 class Config(_Frozen):

@@ -431,7 +431,10 @@ def _verdict_hints(form: AnswerForm) -> dict[str, Any]:
     """What a simulated judge would understand from the words of the prompt."""
     return {
         "task": "verdict",
-        "dimensions": {name: {"min": d.ends[0], "max": d.ends[1]} for name, d in form.dimensions.items()},
+        "dimensions": {
+            name: {"min": d.ends[0], "max": d.ends[1], **({} if d.step is None else {"step": float(d.step)})}
+            for name, d in form.dimensions.items()
+        },
         "declares_winner": form.declares_winner,
         **({"reasons": True} if form.has_reasons else {}),
     }

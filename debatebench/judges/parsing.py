@@ -9,11 +9,11 @@ An answer must hold one JSON object (`answer_json.py` says where and how), in on
 Where a debate has four teams, they stand in the place of the sides, and the winner is a list of one or two of them.
 The object may also have `reasons`, an object of texts: they are kept and decide nothing, so that odd ones are ignored.
 
-Names of positions and dimensions match exactly, except for characters that cannot be seen. On a scale whose ends are
-whole numbers a score must be a whole number: `7.0` is accepted, as in the JSON schema that judges are given; `7.5`,
-`"7"` and `true` are not. The winner label is case-insensitive, and `draw` means `tie`. If the label is missing or
-unknown, the scores stay valid and the declared winner is empty; an answer that need not hold scores is not valid
-without a winner.
+Names of positions and dimensions match exactly, except for characters that cannot be seen. A score must be a
+multiple of the scale's step, if it has one; else a whole number where the ends of the scale are: `7.0` is accepted, as
+in the JSON schema that judges are given; `7.5`, `"7"` and `true` are not. The winner label is case-insensitive, and
+`draw` means `tie`. If the label is missing or unknown, the scores stay valid and the declared winner is empty; an
+answer that need not hold scores is not valid without a winner.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.judges.answer_json import find_object, quoted, refuse
 from debatebench.judges.mending import as_seen
 from debatebench.shared.records import Score, Side, Winner, clean_text
+from debatebench.shared.scales import plain
 
 if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig
 
 
 _WINNERS = {"pro": ("pro",), "con": ("con",), "tie": TWO_SIDES, "draw": TWO_SIDES}
-_FINEST_STEP = Decimal("1e-6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +166,13 @@ def _objection(value: Any, dimension: DimensionConfig) -> str:
         return f" instead of a number; {_scale(dimension)}"
     if not dimension.min <= value <= dimension.max:
         return f"; {_scale(dimension)}"
-    if value == value.to_integral_value():
+    if dimension.scores.holds(value):
         return ""
+    if dimension.step is not None:
+        return f"; {_scale(dimension)} in steps of {plain(dimension.step)}"
     if dimension.is_integer:
         return f" instead of a whole number; {_scale(dimension)}"
-    return "" if value == value.quantize(_FINEST_STEP) else "; it may have six decimals at most"
+    return "; it may have six decimals at most"
 
 
 def _scale(dimension: DimensionConfig) -> str:

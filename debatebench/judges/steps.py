@@ -88,9 +88,9 @@ def report_of(answers: Sequence[ParsedAnswer], dimension: str) -> str:
 def _whole_scale(config: Config) -> DimensionConfig:
     """The scale of the whole debate: that of all dimensions if they have the same one."""
     first, *others = config.dimensions.values()
-    if any((each.min, each.max, each.is_integer) != (first.min, first.max, first.is_integer) for each in others):
+    if any(each.scores != first.scores for each in others):
         return _WHOLE_SCALE
-    return DimensionConfig(min=first.min, max=first.max, integer=first.integer)
+    return DimensionConfig(min=first.min, max=first.max, integer=first.integer, step=first.step)
 
 
 def _weights(config: Config) -> str:

@@ -280,6 +280,8 @@ def _of_dimensions(
         if run.source == "run" and name in configured:
             ends_are_whole = all(end is not None and end % 1 == 0 for end in ends)
             numbers = "whole" if _or(configured[name].get("integer"), ends_are_whole) else "any"
+            if configured[name].get("step") is not None and dimension.step is not None:
+                numbers = "whole" if dimension.step == 1 else f"in steps of {dimension.step.normalize():f}"
         yield "dimensions", name, _or(dimension.description, "no description" if run.source == "run" else None)
         for stage, text in mapping(configured.get(name, {}).get("preferences")).items():
             yield "dimensions", f"{name} ({stage})", text

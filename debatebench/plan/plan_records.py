@@ -52,18 +52,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
         yield from (Debater(run_tag=tag, **columns) for columns in plan.source.debaters)
     yield from _judge_records(tag, plan.judges, simulated_providers)
     for position, (name, dimension) in enumerate(config.dimensions.items()):
-        yield Dimension(
-            run_tag=tag,
-            dimension=name,
-            source_position=position,
-            min_score=dimension.min,
-            max_score=dimension.max,
-            description=dimension.description,
-            weight=dimension.weight,
-            allows_ties=dimension.ties,
-            tie_band=dimension.tie_band,
-            anchors=dimension.anchors or None,
-        )
+        yield Dimension(run_tag=tag, dimension=name, source_position=position, **dimension.columns())
     yield from plan.debates
 
 

@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 _MOST_VALUES = 101
-_BOUNDS = ("minimum", "maximum")
+_BOUNDS = ("minimum", "maximum", "multipleOf")
 
 
 def sent_schema(schema: Any) -> Any:
-    """`schema` without `minimum` and `maximum`, which Anthropic and Cerebras refuse.
+    """`schema` without `minimum`, `maximum` and `multipleOf`, which Anthropic and Cerebras refuse.
 
-    A scale of at most 101 whole numbers becomes an `enum`; any other keeps its type, and whoever reads the answer
-    checks the range.
+    A scale of at most 101 whole numbers or steps becomes an `enum`; any other keeps its type, and whoever reads the
+    answer checks the range.
     """
     if isinstance(schema, list):
         return [sent_schema(item) for item in schema]
@@ -22,8 +22,12 @@ def sent_schema(schema: Any) -> Any:
     # A property may have such a name too, but then its value is a schema.
     bounds = {name: schema[name] for name in _BOUNDS if isinstance(schema.get(name), int | float)}
     kept = {name: sent_schema(value) for name, value in schema.items() if name not in bounds}
-    if schema.get("type") == "integer" and len(bounds) == len(_BOUNDS):
-        values = range(math.ceil(bounds["minimum"]), math.floor(bounds["maximum"]) + 1)
-        if 0 < len(values) <= _MOST_VALUES:
-            kept["enum"] = list(values)
+    is_whole = schema.get("type") == "integer"
+    step = bounds.get("multipleOf", 1 if is_whole else 0)
+    if step > 0 and "minimum" in bounds and "maximum" in bounds:
+        # Both ends of a scale with a step are multiples of it; a quotient of floats may miss that by a little.
+        least, most = (round(bounds[name] / step, 9) for name in ("minimum", "maximum"))
+        places = range(math.ceil(least), math.floor(most) + 1)
+        if 0 < len(places) <= _MOST_VALUES:
+            kept["enum"] = [place * int(step) if is_whole else round(place * step, 6) for place in places]
     return kept

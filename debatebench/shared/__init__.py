@@ -20,6 +20,7 @@ problem_texts.py    sentences about problems of a run, and which of them say the
 record_columns.py   the columns of a record's table, derived from its class
 records.py          frozen records: one class per landed table, the only schema of `raw.*`
 result_formats.py   rows as a text table, JSON, CSV, Markdown or LaTeX
+scales.py           which scores are on the scale of a dimension
 service_tiers.py    the tiers in which providers serve requests
 strict_yaml.py      YAML as plain data with line numbers; anything doubtful is refused
 version.py          the version of debatebench, and the commit of a checkout

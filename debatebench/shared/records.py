@@ -292,6 +292,11 @@ class Dimension(Record):
     source_position: int
     min_score: ScoreValue | None = None
     max_score: ScoreValue | None = None
+    step: ScoreValue | None = Field(
+        None,
+        description="The difference of neighbouring scores, which are its multiples; 0.000001 where any number counts. "
+        "Null where nothing says it: whole numbers if both ends are, else any numbers.",
+    )
     description: Text | None = None
     weight: ScoreValue = Field(Decimal(1), description="Its weight in the whole debate.")
     allows_ties: bool = Field(True, description="Whether a judge may name no winner on it.")

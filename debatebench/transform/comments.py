@@ -90,13 +90,13 @@ def commented(con: duckdb.DuckDBPyConnection, project: Project) -> Iterator[None
     con.execute("delete from meta.comments")
     # DuckDB leaves a processor idle for much of a build.
     with ThreadPoolExecutor(1) as pool:
-        found = None if is_current else pool.submit(texts, project)
+        found = None if is_current else pool.submit(texts_of, project, sha256)
         yield
         if is_current:
             lost = _stored(con, f"from ({_RELATIONS}) where comment is null")
             # What is new has none yet, also what was created between two builds.
             if any(before.get(thing) is None and thing.dotted not in without for thing in lost):
-                found = pool.submit(texts, project)
+                found = pool.submit(texts_of, project, sha256)
         if found is None:
             changed = {thing: before[thing] for thing in lost if thing.dotted not in without}
         else:
@@ -157,6 +157,20 @@ def _write_schemas(con: duckdb.DuckDBPyConnection, project: Project) -> None:
     con.execute(
         "insert into main.schemas select unnest(?::varchar[]), unnest(?::varchar[])", [[*said], [*said.values()]]
     )
+
+
+# Of the project that was asked for last, for processes that build it again: its hash → its texts.
+_known: dict[str, Texts] = {}
+
+
+def texts_of(project: Project, sha256: str) -> Texts:
+    """The texts of the project with this `inputs_sha256`, worked out once."""
+    known = _known.get(sha256)
+    if known is None:
+        known = texts(project)
+        _known.clear()
+        _known[sha256] = known
+    return known
 
 
 def texts(project: Project) -> Texts:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import typer
 from command_line import debatebench_here
+from site_pages import only_pages
 from two_runs import two_runs
 
 from debatebench.cli.app import COMMANDS, FORMER_OPTIONS, make_app
@@ -119,9 +120,10 @@ def test_two_runs_are_summarized_and_rated_in_files_of_their_own(two_runs: Path,
 
 @pytest.mark.slow
 def test_a_site_of_two_runs_has_both_and_no_other(two_runs: Path, tmp_path: Path):
-    assert debatebench_here(two_runs, "report", *BOTH, "--out-dir", str(tmp_path / "both")).code == 0
+    with only_pages("index", "results"):
+        assert debatebench_here(two_runs, "report", *BOTH, "--out-dir", str(tmp_path / "both")).code == 0
+        assert debatebench_here(two_runs, "report", *BOTH[:2], "--out-dir", str(tmp_path / "one")).code == 0
     assert {path.name for path in (tmp_path / "both" / "runs").iterdir()} == {"demo", "second"}
-    assert debatebench_here(two_runs, "report", *BOTH[:2], "--out-dir", str(tmp_path / "one")).code == 0
     assert {path.name for path in (tmp_path / "one" / "runs").iterdir()} == {"demo"}
     unknown = debatebench_here(two_runs, "report", *BOTH[:2], "--run-tag", "x", "--out-dir", str(tmp_path / "none"))
     assert unknown.code == 2

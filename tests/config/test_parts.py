@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,9 @@ from debatebench.config.parts import load_format, load_rubric, load_weaknesses, 
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import debater_values, fill, judge_values
 from debatebench.config.types import Config, DimensionConfig, Round, WeaknessConfig
+from debatebench.judges.answer_json import InvalidVerdictError
+from debatebench.judges.parsing import parse_verdict
+from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.errors import ConfigError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
 
@@ -81,6 +85,13 @@ def write(root: Path, name: str, text: str) -> Path:
         ),
         ("rubric", "dimensions: {clash: {anchors: {high: Good.}}}", "anchors.high: found 'high'; allowed: scores from"),
         ("rubric", "dimensions: {clash: {anchors: {'1': ''}}}", "anchors.1: found ''; allowed: text"),
+        (
+            "rubric",
+            "dimensions: {clash: {min: 0, max: 5, step: 0.4}}",
+            "dimensions.clash.step: found 0.4; allowed: a number above 0 of which 0 and 5 are multiples",
+        ),
+        ("rubric", "dimensions: {clash: {step: 0.5, integer: true}}", "step: found 0.5; allowed: a step that fits"),
+        ("rubric", "scale: {step: 0}\ndimensions: [clash]", "scale.step: found 0; allowed: a number above 0"),
         ("rubric", "dimensions: {clash: {anchors: [Good.]}}", "anchors: found a list; allowed: a mapping"),
     ],
 )
@@ -121,6 +132,34 @@ def test_anchors_stand_below_their_dimension_in_the_order_of_the_scores():
             "  2 = Less so.",
             "  10 = Deep.",
         ]
+
+
+def test_a_step_is_in_the_prompt_the_schema_and_the_check_of_answers_and_of_the_shared_scale(tmp_path: Path):
+    path = write(
+        tmp_path,
+        "rubrics/halves.yaml",
+        "scale: {min: 0, max: 2, step: 0.5}\n"
+        "dimensions: {clash: {}, points: {min: 50, max: 100, step: 5}, depth: {min: 1, max: 3}}",
+    )
+    dimensions = load_rubric(path).dimensions
+    assert [each.scale for each in dimensions.values()] == [
+        "number from 0 to 2 in steps of 0.5",
+        "whole number from 50 to 100 in steps of 5",
+        "whole number from 1 to 3",
+    ]
+    assert [each.columns()["step"] for each in dimensions.values()] == [Decimal("0.5"), 5, 1]
+    sent = sent_schema(AnswerForm(dimensions).schema())["properties"]["scores"]["properties"]["pro"]["properties"]
+    assert sent == {
+        "clash": {"type": "number", "enum": [0, 0.5, 1, 1.5, 2]},
+        "points": {"type": "integer", "enum": [*range(50, 101, 5)]},
+        "depth": {"type": "integer", "enum": [1, 2, 3]},
+    }
+    scores = {"clash": 1.5, "points": 75, "depth": 2}
+    text = json.dumps({"scores": {"pro": scores, "con": scores}, "winner": "tie"})
+    assert parse_verdict(text, dimensions, declares_winner=True).scores[0].pro == Decimal("1.5")
+    for wrong, other, scale in (("1.5", "1.2", "0 to 2 in steps of 0.5"), ("75", "76", "50 to 100 in steps of 5")):
+        with pytest.raises(InvalidVerdictError, match=scale):
+            parse_verdict(text.replace(wrong, other), dimensions, declares_winner=True)
 
 
 def test_without_anchors_a_configuration_and_its_prompts_are_as_before():

@@ -9,6 +9,7 @@ import os
 import shutil
 from copy import deepcopy
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, counts, kept_records, lan
 from debatebench.landing.importers.kept import read_import
 from debatebench.landing.importers.store import add_import
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
-from debatebench.shared.records import Debate, Run, Topic
+from debatebench.shared.records import Debate, Dimension, Run, Topic
 from debatebench.shared.workspace import Workspace, init_workspace
 
 FULL, OLD, SELF_PLAY = (json.loads(line) for line in ORIGINAL.read_text(encoding="utf-8").splitlines())
@@ -410,3 +411,40 @@ def test_parts_are_read_in_order_with_consecutive_positions(workspace: Workspace
     ]
     with landed(workspace, "t") as con:
         assert only(con, "select count(*) from raw.topics") == 1
+
+
+def scales_of(workspace: Workspace) -> dict[str, tuple[Any, ...]]:
+    found = (record for record in kept_records(workspace.imports / "t") if isinstance(record, Dimension))
+    return {each.dimension: (each.min_score, each.max_score, each.step, each.description) for each in found}
+
+
+def test_a_rubric_supplies_the_scales_that_the_source_does_not_state_then_or_later(workspace: Workspace):
+    rubrics = workspace.root / "configs" / "rubrics"
+    rubrics.mkdir(parents=True)
+    content = "dimensions: {clarity: {min: 0, max: 5, step: 0.5, description: Clear}, style: {}}"
+    (rubrics / "mine.yaml").write_text(content, encoding="utf-8")
+    manifest = workspace.imports / "t" / "manifest.json"
+    add_import(workspace, "t", "debatebench", ORIGINAL)
+    assert "rubric" not in json.loads(manifest.read_text(encoding="utf-8"))
+    assert scales_of(workspace) == {"clarity": (None,) * 4, "reasoning": (None,) * 4}
+    with pytest.raises(UsageError, match=r"No rubric 'mime'.*mine"):
+        add_import(workspace, "t", "debatebench", ORIGINAL, rubric="mime")
+    assert add_import(workspace, "t", "debatebench", ORIGINAL, rubric="mine").part is None
+    expected = {"clarity": (0, 5, Decimal("0.5"), "Clear"), "reasoning": (None,) * 4}
+    assert scales_of(workspace) == expected
+    # It is frozen, like the rating settings.
+    (rubrics / "mine.yaml").write_text(content.replace("5, step", "3, step"), encoding="utf-8")
+    assert scales_of(workspace) == expected
+    with pytest.raises(UsageError, match="another rubric"):
+        add_import(workspace, "t", "debatebench", ORIGINAL, rubric="mine")
+    add_import(workspace, "t", "debatebench", ORIGINAL, rubric="mine", replace=True)
+    assert scales_of(workspace)["clarity"][1] == 3
+
+
+def test_a_rubric_is_all_dimensions_of_a_source_without_any_and_never_another_scale(workspace: Workspace):
+    add_import(workspace, "t", "debateflow", DEBATEFLOW, rubric="coherence")
+    assert {scale[:3] for scale in scales_of(workspace).values()} == {(1, 3, 1)}
+    assert "fit_to_be_judged" not in scales_of(workspace)
+    shutil.rmtree(workspace.imports)
+    add_import(workspace, "t", "panelbench", PANELBENCH, rubric="coherence")
+    assert list(scales_of(workspace)) == ["fit_to_be_judged"]

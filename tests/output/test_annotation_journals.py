@@ -140,6 +140,12 @@ def test_neither_a_draft_nor_an_annotation_that_was_changed_later_lands(tmp_path
     session.save(first, 3, full_form(FLOW, winner="pro"))
     land(workspace)
     assert rows(workspace, mine) == []
+    (finding,) = [each for each in examine(workspace) if each.finding == "not_handed_in"]
+    assert f"debate '{first.debate_id}'" in finding.place
+    assert "1 annotation of 'ann' changed after the hand-in" in finding.detail
+    assert not finding.is_damage
+    assert finding.detail in debatebench_here(tmp_path, "land", "--no-build").err
+    assert session_of(workspace, run_tag="flow").next_key() == first.key
     # A change back is what was handed in.
     session.save(first, 4, full_form(FLOW, winner="tie"))
     land(workspace)
@@ -538,7 +544,7 @@ def test_ten_debates_reviewed_by_two_keep_every_original_and_who_agreed_on_what(
     for table in ("annotations", "adjudications"):
         assert rows(other, f"from raw.{table} order by all") == rows(workspace, f"from raw.{table} order by all")
     with pytest.raises(UsageError, match="'eve' has reviewed 'ten' in this workspace"):
-        add_import(workspace, "ten", "debateflow", folder)
+        add_import(workspace, "ten", "debateflow", folder / "adjudications")
     read = [json.loads(path.read_text()) for path in reviews]
     assert sorted((each["annotator_id"], each["debate_id"], each.get("winner", "")) for each in read) == rows(
         workspace,
@@ -620,6 +626,7 @@ def test_an_export_in_either_shape_is_imported_as_the_same_rows(copied: Path, tm
 def test_an_export_says_what_debateflow_cannot_hold(copied: Path, tmp_path: Path):
     workspace = Workspace(copied)
     session = session_of(workspace, run_tag="t")
+    session.hand_in(session.debates[1], 0, {"skip_reason": "language"})
     session.hand_in(session.debates[0], 0, full_form(tuple(each.name for each in session.debates[0].dimensions)))
     assert debatebench_here(copied, "land").code == 0
     done = debatebench_here(
@@ -627,6 +634,13 @@ def test_an_export_says_what_debateflow_cannot_hold(copied: Path, tmp_path: Path
     )
     assert done.code == 0
     assert "scores of annotations of run 't': DebateFlow's rubric has no such dimension or score" in done.err
+    assert "annotations of run 't': DebateFlow has no skipped debates" in done.err
+    assert len(list((tmp_path / "out" / "annotations").iterdir())) == 1
+    # A skipped debate is counted apart, and is not a verdict of anyone.
+    skipped = "select skip_reason, winner, scored_winner from marts.annotations where skip_reason is not null"
+    assert rows(workspace, skipped) == [("language", None, None)]
+    assert rows(workspace, "select count_annotations from marts.runs where run_tag = 't'") == [(1,)]
+    assert rows(workspace, "select count(distinct debate_id) from marts.truths where truth = 'annotations'") == [(1,)]
 
 
 # --- the command ----------------------------------------------------------------------------------------------------

@@ -19,13 +19,13 @@ from annotating import (
     AnnotationServer,
     full_form,
     hostile_workspace,
-    imported_workspace,
     made_workspace,
 )
-from report_warehouse import HOSTILE
+from report_warehouse import HOSTILE, NOON
 from site_browser import violations
 
 from debatebench.landing.annotation_journals import annotation_records, annotations_folder
+from debatebench.output.annotation.session import open_session
 from debatebench.shared.records import Annotation
 from debatebench.shared.workspace import Workspace
 
@@ -376,26 +376,43 @@ def test_two_people_annotate_at_once(browser: Browser, tmp_path: Path):
     assert len({(each.annotator_id, each.debate_id) for each in found}) == 4
 
 
-def test_a_reviewer_sees_people_side_by_side_and_records_the_agreed_verdict(browser: Browser, tmp_path: Path):
-    workspace = imported_workspace(tmp_path)
+def test_a_reviewer_sees_people_beside_the_speeches_and_records_only_the_winner(browser: Browser, tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=2, speech="We argue that this is right. " * 400)
+    for name, winner in (("ann", "pro"), ("ben", "con")):
+        session = open_session(workspace, TAG, name, now=lambda: NOON)
+        for place, debate in enumerate(sorted(session.debates, key=lambda debate: debate.debate_id)):
+            session.hand_in(debate, 0, full_form(winner="pro" if place else winner))
     with (
-        AnnotationServer(workspace, "eve", "--review", run_tag="flow") as server,
+        AnnotationServer(workspace, "eve", "--review") as server,
         opened(browser, server.url) as page,
     ):
+        words = page.locator(".debates li").all_inner_texts()
+        assert ["they differ on the winner" in each for each in words] == [True, False]
         page.locator(".debates a").first.click()
         page.wait_for_selector("#form")
-        heads = page.locator("thead th").all_inner_texts()
-        assert heads[0] == "Question"
-        assert set(heads[1:]) <= {"KL", "MN"}
-        for group in page.locator(".side").all():
-            group.locator("input").first.check()
+        assert page.locator("thead th").all_inner_texts() == ["Question", "ann", "ben"]
+        assert page.locator("tr.differs th").all_inner_texts() == ["Winner differ"]
+        # The answers stay in sight however far the speeches are read.
+        page.mouse.wheel(0, 4000)
+        page.wait_for_function("scrollY > 3000")
+        assert page.locator("table").is_visible()
+        assert 0 <= page.locator("table").bounding_box()["y"] < 700
+        # On what all agree is filled in and marked, and no one has recorded it yet.
+        assert page.locator(".side input:checked").count() == 4
+        assert page.locator(".side .mark").all_inner_texts() == ["all agree"] * 4
+        assert page.locator("[name=winner]:checked").count() == 0
+        records = annotation_records(annotations_folder(workspace.journal, TAG), TAG)
+        assert {record.table for record in records} == {"annotations"}
         choose(page, "winner", "tie")
-        page.locator("#justification").fill("We agreed on a tie.")
         address = page.url
         page.locator("#hand-in").click()
         page.wait_for_function("before => location.href !== before", arg=address)
-    (record,) = annotation_records(annotations_folder(workspace.journal, "flow"), "flow")
-    assert (record.table, record.model_dump()["winner"]) == ("adjudications", "tie")
+    reviews = [
+        record.model_dump()
+        for record in annotation_records(annotations_folder(workspace.journal, TAG), TAG)
+        if record.table == "adjudications"
+    ]
+    assert [(each["adjudicator_id"], each["winner"], len(each["scores"])) for each in reviews] == [("eve", "tie", 2)]
 
 
 # --- attacks --------------------------------------------------------------------------------------------------------

@@ -85,6 +85,14 @@ def test_twenty_long_speeches_are_read_and_judged_with_the_keyboard_only(browser
         press = page.keyboard.press
         scrolled = lambda: int(page.evaluate("Math.round(scrollY)"))  # noqa: E731
         wait_until_read(page, "Speech 1 of 20: Pro speech 1")
+        # Going through the questions moves the form, and never the speeches.
+        page.locator("#form").focus()
+        for _ in range(10):
+            press("Tab")
+            assert scrolled() == 0
+        assert focus_is_in(page, "#form")
+        page.reload()
+        wait_until_read(page, "Speech 1 of 20: Pro speech 1")
         # The list of speeches: open it, go to one, and read on.
         for _ in range(4):
             press("Tab")
@@ -115,8 +123,10 @@ def test_twenty_long_speeches_are_read_and_judged_with_the_keyboard_only(browser
         assert focus_is_in(page, '[data-question="is_coherent"]')
         press("y")
         for question in (*(f"{name}.{side}" for name in QUESTIONS for side in ("pro", "con")), "winner"):
+            before = scrolled()
             press("Tab")
             assert focus_is_in(page, f'[data-question="{question}"]')
+            assert scrolled() == before
             # A page further, and back, with the focus in the question; the question stays where it is.
             for key, sign in (("PageDown", 1), ("PageUp", -1)):
                 before = scrolled()

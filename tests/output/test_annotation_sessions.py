@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from annotating import full_form, imported_workspace
 from debatebench.landing.annotation_journals import annotation_records, annotations_folder, unfinished_forms
 from debatebench.landing.annotation_writing import FormJournal
 from debatebench.output.annotation.app import make_app
-from debatebench.output.annotation.session import open_session
+from debatebench.output.annotation.session import Session, open_session
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Annotation
 from debatebench.shared.workspace import Workspace
@@ -55,8 +56,9 @@ class Person:
     """Someone with some windows open, and what the forms should hold by what the person has done."""
 
     workspace: Workspace
-    name: str
+    session: Session
     draw: random.Random
+    runner: asyncio.Runner
     windows: list[Window] = field(default_factory=list)
     expected: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Debate → the form that was saved last."""
@@ -65,7 +67,6 @@ class Person:
     steps: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.session = open_session(self.workspace, TAG, self.name, now=now)
         self.questions = tuple(each.name for each in self.session.debates[0].dimensions)
         self.start()
 
@@ -94,7 +95,7 @@ class Person:
             "query_string": b"",
             "headers": [(b"content-type", b"application/json")],
         }
-        asyncio.run(self.app(scope, receive, send))  # type: ignore[arg-type]
+        self.runner.run(self.app(scope, receive, send))  # type: ignore[arg-type]
         text = b"".join(message.get("body", b"") for message in sent).decode()
         return sent[0]["status"], json.loads(text) if path.startswith("/api") else text
 
@@ -204,8 +205,8 @@ class Person:
 
     # --- what must hold ---------------------------------------------------------------------------------------------
 
-    def check(self) -> None:
-        """The pages, the journal, what lands and what `land` and `doctor` say are the same."""
+    def check(self) -> set[str]:
+        """The pages, the journal, what lands and what `land` and `doctor` say are the same; the states of the forms."""
         folder = annotations_folder(self.workspace.journal, TAG)
         landing = {each.debate_id: each for each in annotation_records(folder, TAG) if isinstance(each, Annotation)}
         unfinished = {debate_id for each in unfinished_forms(folder, TAG) for debate_id in each.debate_ids}
@@ -232,6 +233,7 @@ class Person:
         assert ("debates are done" in page) == (len(landing) == DEBATES) == (overview["next"] is None)
         assert ("changed and not handed in" in page) == bool(unfinished)
         assert ("changed and not handed in" in self.session.progress().words("annotated")) == bool(unfinished)
+        return {each["status"] for each in overview["debates"]}
 
     def check_landed(self) -> None:
         """What `land` puts into the warehouse, that `doctor` names the rest, and what a new start opens."""
@@ -240,17 +242,21 @@ class Person:
         landing = {each.debate_id: each for each in annotation_records(folder, TAG) if isinstance(each, Annotation)}
         with duckdb.connect(str(self.workspace.database), read_only=True) as con:
             rows = con.execute(
-                "select debate_id, winner, skip_reason from raw.annotations where annotator_id = ?", [self.name]
+                "select debate_id, winner, skip_reason from raw.annotations where annotator_id = ?", ["ann"]
             ).fetchall()
         assert sorted(rows) == sorted((each.debate_id, each.winner, each.skip_reason) for each in landing.values())
         names = [each.finding for each in examine(self.workspace)]
         count = sum(len(each.debate_ids) for each in unfinished_forms(folder, TAG))
         assert names.count("not_handed_in") == count
         if len(landing) < DEBATES:
-            assert open_session(self.workspace, TAG, self.name, now=now).next_key() is not None
+            assert open_session(self.workspace, TAG, "ann", now=now).next_key() is not None
         else:
             with pytest.raises(UsageError, match="has annotated all"):
-                open_session(self.workspace, TAG, self.name, now=now)
+                open_session(self.workspace, TAG, "ann", now=now)
+
+
+async def at_once(call: Callable[..., Any], *arguments: Any) -> Any:
+    return call(*arguments)
 
 
 def answered(form: dict[str, Any]) -> dict[str, Any]:
@@ -270,21 +276,32 @@ def said_by(form: dict[str, Any]) -> tuple[Any, ...]:
     return form["winner"], form["confidence"], form["justification"], scores, None
 
 
-def test_after_every_step_of_random_sessions_the_pages_and_what_lands_are_the_same(tmp_path: Path):
+def test_after_every_step_of_random_sessions_the_pages_and_what_lands_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     workspace = imported_workspace(tmp_path)
-    folder = annotations_folder(workspace.journal, TAG)
+    session = open_session(workspace, TAG, "ann", now=now)
+    # Threads would only cost time here: what happens at once is tested with processes.
+    monkeypatch.setattr("debatebench.output.annotation.app.run_in_threadpool", at_once)
     seen = set()
-    for seed in range(SESSIONS):
-        for each in folder.glob("*"):
-            each.unlink()
-        person = Person(workspace, f"ann{seed}", random.Random(seed))
-        for _ in range(STEPS):
-            person.step()
-            try:
-                person.check()
-            except AssertionError as error:
-                raise AssertionError(f"session {seed} after {person.steps}: {error}") from error
-            seen |= {person.state(debate.key)["status"] for debate in person.session.debates}
-        if seed % 25 == 0:
-            person.check_landed()
+    with asyncio.Runner() as runner:
+        for seed in range(SESSIONS):
+            seen |= statuses_of(workspace, session, seed, runner)
     assert seen == {"open", "draft", "done", "changed"}
+
+
+def statuses_of(workspace: Workspace, session: Session, seed: int, runner: asyncio.Runner) -> set[str]:
+    """One session, checked after every step; the states that it has led through."""
+    for each in annotations_folder(workspace.journal, TAG).glob("*"):
+        each.unlink()
+    person = Person(workspace, session, random.Random(seed), runner)
+    seen: set[str] = set()
+    for _ in range(STEPS):
+        person.step()
+        try:
+            seen |= person.check()
+        except AssertionError as error:
+            raise AssertionError(f"session {seed} after {person.steps}: {error}") from error
+    if seed % 25 == 0:
+        person.check_landed()
+    return seen

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
-from built_warehouse import stored
-from command_line import debatebench
+from built_warehouse import begin_built, stored
+from command_line import debatebench, debatebench_here
 from imported import ORIGINAL, PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 from site_browser import line_edges, site_address, watched
-from site_pages import report_files, site_data
+from site_pages import only_pages, report_files, site_data
 
 from debatebench.output.report.search_index import WordIndex, words_of
 from debatebench.output.report.site import build_site
@@ -122,8 +122,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def only_debates() -> dict[str, Path]:
     """The files of the site with no page but that of debates and the index."""
-    wanted = ("pages/debates.yml", "pages/index.yml")
-    return {name: path for name, path in report_files().items() if not name.startswith("pages/") or name in wanted}
+    return report_files("debates", "index")
 
 
 @pytest.fixture(scope="module")
@@ -484,13 +483,16 @@ def test_a_site_of_runs_without_debates_says_so(browser: Browser, tmp_path: Path
 
 
 def test_raw_replies_are_there_on_demand_without_headers(browser: Browser, tmp_path: Path) -> None:
-    debatebench(tmp_path, "run", "--run-tag", "demo", "--sample-topics", "1")
+    begin_built(tmp_path)
+    debatebench(tmp_path, "run", "--run-tag", "demo", "--sample-topics", "1", "--no-build")
     debatebench(tmp_path, "import", "debatebench", str(ORIGINAL), "--run-tag", "held")
-    debatebench(tmp_path, "report")
     site = tmp_path / "reports" / "site"
-    assert not list(site.rglob("calls-*.js"))
-    debatebench(tmp_path, "report", "--with-calls")
-    assert debatebench(tmp_path, "report", "--check", str(site)).code == 0
+    with only_pages("index", "debates"):
+        debatebench_here(tmp_path, "report")
+        assert site.exists()
+        assert not list(site.rglob("calls-*.js"))
+        debatebench_here(tmp_path, "report", "--with-calls")
+        assert debatebench_here(tmp_path, "report", "--check", str(site)).code == 0
     listed = site_data(site, "debates/demo/list")
     calls = [call for debate in site_data(site, "debates/demo/calls-0") for call in debate]
     journal = [

@@ -683,8 +683,7 @@ def violations(page: Page) -> list[Any]:
 @pytest.fixture(scope="module")
 def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages with filters and that of debates, of the runs `mixed`, `evil` and `t`, which has no decided debate."""
-    pages = {f"pages/{name}.yml" for name in ("results", "debaters", "judges", "debates")}
-    files = {name: path for name, path in report_files().items() if not name.startswith("pages/") or name in pages}
+    files = report_files("results", "debaters", "judges", "debates")
     out_dir = tmp_path_factory.mktemp("out") / "site"
     return build_site(database, files, out_dir, run_tags=["mixed", "evil", "t"], now=NOON).parent
 

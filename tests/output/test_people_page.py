@@ -273,7 +273,7 @@ def test_people_are_compared_with_each_other_and_where_they_part_is_listed(tmp_p
     people = {"ann": lambda *_: (None, "pro"), "ben": lambda _, __, number: (None, "con" if number == 0 else "pro")}
     adjudicated = Adjudication(run_tag="flow", debate_id="d000", adjudicator_id="ann", winner="con")
     made = make_warehouse(tmp_path / "w.duckdb", ("flow", iter([*records, *annotations(records, people), adjudicated])))
-    page = build_site(made, report_files(), tmp_path / "site", now=NOW).parent / "people.html"
+    page = build_site(made, report_files("index", "people"), tmp_path / "site", now=NOW).parent / "people.html"
     assert "winner 4 2 75.0% 0.00 " in text_of(section(page, "between-people"))
     parted = text_of(section(page, "parted-people"))
     assert "Cities should close their centres to cars. (0) 1 0 1 con flow" in parted
@@ -330,22 +330,23 @@ def test_a_reader_can_run_the_queries_with_the_command_of_the_page(page: Path, d
 
 def test_site_without_verdicts_of_people_has_no_such_page(tmp_path: Path) -> None:
     made = make_warehouse(tmp_path / "w.duckdb", ("tiny", tournament("tiny", ("alpha", "beta"))))
-    out = build_site(made, report_files(), tmp_path / "site", now=NOW).parent
+    out = build_site(made, report_files("index", "people"), tmp_path / "site", now=NOW).parent
     assert not (out / "people.html").exists()
     assert "Judges against people" not in words(out / "index.html")
 
 
 def test_page_says_in_one_sentence_that_no_judge_has_judged(tmp_path: Path) -> None:
     made = make_warehouse(tmp_path / "w.duckdb", ("bare", annotated("bare")))
-    out = build_site(made, report_files(), tmp_path / "site", now=NOW).parent
+    out = build_site(made, report_files("index", "people"), tmp_path / "site", now=NOW).parent
     assert "People have judged debates of these runs, but no judge has" in words(out / "people.html")
     assert [attrs["id"] for tag, attrs in parse(out / "people.html").tags if tag == "section"] == ["collections"]
 
 
 def test_site_of_one_run_compares_only_its_judges(database: Path, tmp_path: Path) -> None:
-    out = build_site(database, report_files(), tmp_path / "site", run_tags=["held"], now=NOW).parent
+    files = report_files("index", "people")
+    out = build_site(database, files, tmp_path / "site", run_tags=["held"], now=NOW).parent
     assert "dear" not in words(out / "people.html")
-    again = build_site(database, report_files(), tmp_path / "again", run_tags=["again"], now=NOW).parent
+    again = build_site(database, files, tmp_path / "again", run_tags=["again"], now=NOW).parent
     assert list(charts(again / "people.html", "accuracy")) == ["held, two sides, gold verdicts"]
 
 
@@ -353,7 +354,7 @@ def test_baselines_alone_are_lines_without_points(tmp_path: Path) -> None:
     made = make_warehouse(
         tmp_path / "w.duckdb", ("held", iter(source())), ("again", judged_run("again", source(), methods={}))
     )
-    page = build_site(made, report_files(), tmp_path / "site", now=NOW).parent / "people.html"
+    page = build_site(made, report_files("index", "people"), tmp_path / "site", now=NOW).parent / "people.html"
     spec = charts(page, "accuracy")["held, two sides, gold verdicts"]
     assert (spec["data"][0]["x"], spec["layout"]["annotations"][0]["text"]) == ([], "always_tie 0.0%")
     assert not re.search(r'<section id="(cost|debates|sides|significance)"', page.read_text(encoding="utf-8"))
@@ -454,6 +455,6 @@ def test_names_of_near_points_do_not_cover_each_other() -> None:
 
 def test_a_page_whose_need_cannot_be_asked_is_refused(database: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.yml").write_text("path: mine.html\ntitle: Mine\nneeds: select 1 from marts.nothing\n")
-    files = report_files() | {"pages/mine.yml": tmp_path / "mine.yml"}
+    files = report_files("index") | {"pages/mine.yml": tmp_path / "mine.yml"}
     with pytest.raises(ConfigError, match=r"mine\.yml: needs: section 'needs': SQL: Table with name nothing"):
         build_site(database, files, tmp_path / "site", run_tags=["held"], now=NOW)

@@ -136,7 +136,7 @@ def test_of_many_debaters_with_cut_speeches_five_are_named(tmp_path: Path) -> No
         "debater-1, 6 of 24 of debater-2, 6 of 24 of debater-3, 6 of 24 of debater-4, and those of 2 more debaters."
     )
     assert told in debatebench_here(tmp_path, "show-leaderboard", "--run-tag", "many").err
-    site = build_site(made, report_files(), tmp_path / "site", now=NOW).parent
+    site = build_site(made, report_files("index", "results"), tmp_path / "site", now=NOW).parent
     assert told in words(site / "runs" / "many" / "index.html")
 
 
@@ -172,7 +172,8 @@ def test_run_without_verdicts_says_so_in_words(site: Path) -> None:
 def test_a_run_with_verdicts_and_too_few_debates_does_not_say_that_it_has_no_verdicts(tmp_path: Path) -> None:
     records = tournament("few", ("alpha", "beta"), repetitions=1)
     made = make_warehouse(tmp_path / "debatebench.duckdb", ("few", records))
-    text = words(build_site(made, report_files(), tmp_path / "site", now=NOW).parent / "runs" / "few" / "index.html")
+    site = build_site(made, report_files("index", "results"), tmp_path / "site", now=NOW).parent
+    text = words(site / "runs" / "few" / "index.html")
     assert "No debater of this run has a rating to show." in text
     assert "3 of 3 debaters have fewer than 5 rated debates; the leaderboard does not show them." in text
     assert "No verdicts yet" not in text

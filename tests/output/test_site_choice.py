@@ -9,12 +9,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from command_line import debatebench
+from command_line import debatebench, debatebench_here
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import NOON, annotated, make_warehouse, tournament
 from site_browser import chromium, draw_charts, site_address, violations, watched
-from site_pages import parse, report_files, section, text_of, words
+from site_pages import only_pages, parse, report_files, section, text_of, words
 from two_runs import two_runs
 
 from debatebench.output.report.choice import Choice, combined, comparisons, front_run, read_choice, wanted_runs
@@ -232,7 +232,7 @@ def test_a_file_with_names_that_are_not_in_the_warehouse_is_named(
 @pytest.fixture(scope="module")
 def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages of comparisons of the nine runs, with those that are suggested, one of versions and some odd ones."""
-    files = {name: path for name, path in report_files().items() if not name.startswith("pages/") or "compar" in name}
+    files = report_files("compared", "comparison")
     pairs = [
         ("old", "again"),
         ("old", "new"),
@@ -281,7 +281,7 @@ def test_the_overview_has_the_trend_of_versions_and_every_pair(site: Path) -> No
 
 @pytest.mark.slow
 def test_a_site_of_one_run_compares_nothing(database: Path, tmp_path: Path) -> None:
-    files = {name: path for name, path in report_files().items() if not name.startswith("pages/") or "compar" in name}
+    files = report_files("compared", "comparison")
     build_site(database, files, tmp_path / "one", run_tags=["old"], now=NOON)
     assert list((tmp_path / "one").rglob("*.html")) == []
 
@@ -345,9 +345,10 @@ def test_compare_begins_with_the_sentence_of_the_page(two_runs: Path, tmp_path: 
     assert done.code == 0
     sentence = done.out.splitlines()[1]
     assert sentence.endswith(".")
-    made = debatebench(
-        two_runs, "report", "--compare", "demo", "second", "--title", "Two", "--out-dir", str(tmp_path / "site")
-    )
+    with only_pages("index", "compared", "comparison"):
+        made = debatebench_here(
+            two_runs, "report", "--compare", "demo", "second", "--title", "Two", "--out-dir", str(tmp_path / "site")
+        )
     assert made.code == 0, made.err
     page = page_of(tmp_path / "site", "demo--second")
     assert sentence in words(page)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import stored
+from built_warehouse import begin_built, stored
 from command_line import debatebench_here
 from report_warehouse import NOON, annotated, make_warehouse, tournament
-from site_pages import report_files, words
+from site_pages import only_pages, report_files, words
 
 from debatebench.output.report import site as site_module
 from debatebench.output.report.folder import MANIFEST
@@ -98,6 +98,7 @@ def test_pages_do_not_depend_on_threads_or_on_the_order_of_stored_rows(
 
 
 def test_warehouse_rebuilt_from_journals_gives_the_same_site(tmp_path: Path) -> None:
+    begin_built(tmp_path)
     for tag in ("second", "first"):
         assert debatebench_here(tmp_path, "run", "--run-tag", tag, "--sample-topics", "1").code == 0
     debatebench_here(tmp_path, "report", "--out-dir", str(tmp_path / "before"))
@@ -170,8 +171,9 @@ def test_manifest_says_what_the_site_was_made_from(site: Path, database: Path) -
 
 
 def test_manifest_has_the_rules_in_use_and_the_hashes_of_prompts(tmp_path: Path) -> None:
-    debatebench_here(tmp_path, "run", "--run-tag", "demo", "--sample-topics", "1")
-    debatebench_here(tmp_path, "report", "--out-dir", str(tmp_path / "site"))
+    debatebench_here(begin_built(tmp_path), "run", "--run-tag", "demo", "--sample-topics", "1")
+    with only_pages("index"):
+        debatebench_here(tmp_path, "report", "--out-dir", str(tmp_path / "site"))
     manifest = manifest_of(tmp_path / "site")
     assert manifest["rules"] == {"marts.judge_verdicts": "2", "marts.panel_winners": "2"}
     prompts = manifest["runs"]["demo"]["prompts"]

@@ -153,7 +153,7 @@ def test_baselines_stand_below_the_judges_and_people(page: Path) -> None:
 
 def test_runs_without_weaknesses_have_no_such_page(tmp_path: Path) -> None:
     made = make_warehouse(tmp_path / "w.duckdb", ("tiny", tournament("tiny", ("alpha", "beta"))))
-    out = build_site(made, report_files(), tmp_path / "site", now=NOW).parent
+    out = build_site(made, report_files("index", "weaknesses"), tmp_path / "site", now=NOW).parent
     assert not (out / "weaknesses.html").exists()
     assert "What judges miss" not in words(out / "index.html")
 

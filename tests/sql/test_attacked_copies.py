@@ -7,12 +7,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import store_views
+from built_warehouse import new_warehouse, store_views
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import tournament
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Record, Run
 from debatebench.shared.workspace import packaged
@@ -68,8 +68,7 @@ def held() -> list[Record]:
 
 
 def built(project: Project, probed: Iterable[Record]) -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect()
-    create_raw_tables(con)
+    con = new_warehouse()
     land_records(con, "held", held())
     land_records(con, "probed", probed)
     build(con, project)

@@ -9,8 +9,9 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.query.version_diff import diff_model
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Verdict
@@ -81,9 +82,8 @@ def project_with(root: Path, yaml: str = "") -> Project:
     return load_project(Workspace(root).files("sql", "**/*"))
 
 
-def warehouse(project: Project, path: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect(path, config={"threads": 2})
-    create_raw_tables(con)
+def warehouse(project: Project, path: Path | None = None) -> duckdb.DuckDBPyConnection:
+    con = new_warehouse(path)
     by_run: dict[str, list[Record]] = {}
     for record in records():
         by_run.setdefault(record.run_tag, []).append(record)
@@ -148,7 +148,7 @@ def test_two_words_of_yaml_make_the_versions_that_count_flips_as_ties_the_rule(t
 def test_versions_2_and_3_can_be_compared(tmp_path: Path):
     project = project_with(tmp_path / "workspace")
     path = tmp_path / "w.duckdb"
-    warehouse(project, str(path)).close()
+    warehouse(project, path).close()
     diff = diff_model(path, project, "panel_winners", 2, 3)
     changed: dict[str, Any] = {row.key["debate_id"]: row.after.get("winner") for row in diff.rows}
     assert {debate for debate, winner in changed.items() if winner} == {"d1", "d2", "d3", "d3~2"}

@@ -9,10 +9,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 from imported import imported_run
 from judged_runs import judged_run
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
@@ -45,8 +46,7 @@ def project() -> Project:
 
 def checked(project: Project, *runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
     """A warehouse in which these runs have landed and been checked."""
-    con = duckdb.connect()
-    create_raw_tables(con)
+    con = new_warehouse()
     for records in runs:
         land_records(con, records[0].run_tag, records)
     build(con, project, select=[CHECK])

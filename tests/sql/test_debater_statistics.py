@@ -13,10 +13,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 from oracles import benjamini_hochberg, cluster_mean, cluster_rate, holm, paired_t
 from scipy import stats as oracle
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
@@ -100,8 +101,7 @@ def uneven(tag: str, *, seed: int) -> list[Record]:
 
 
 def built(*runs: list[Record], threads: int = 2) -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect(config={"threads": threads})
-    create_raw_tables(con)
+    con = new_warehouse(threads=threads)
     for records in runs:
         land_records(con, records[0].run_tag, records)
     folder = packaged("sql")

@@ -7,9 +7,10 @@ from decimal import Decimal
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 
 from debatebench.config.transcript_layout import BP_POSITIONS
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Debate,
@@ -78,8 +79,7 @@ def project() -> Project:
 
 @pytest.fixture(scope="module")
 def con(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 2}) as con:
-        create_raw_tables(con)
+    with new_warehouse() as con:
         land_records(con, "bp", list(records()))
         build(con, project, select=SELECTED)
         yield con

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import store_views
+from built_warehouse import new_warehouse, store_views
 from silent_nulls import silent_nulls
 
 from debatebench.landing.importers.kept import land_import
 from debatebench.landing.importers.store import add_import
-from debatebench.landing.land import create_raw_tables
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
@@ -45,8 +44,7 @@ def project(workspace: Workspace) -> Project:
 
 @pytest.fixture(scope="module")
 def warehouse(shared: Path, workspace: Workspace, project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
-    con = duckdb.connect()
-    create_raw_tables(con)
+    con = new_warehouse()
     for run_tag, (format_name, path) in IMPORTS.items():
         add_import(workspace, run_tag, format_name, shared / path)
         land_import(con, workspace.imports / run_tag)

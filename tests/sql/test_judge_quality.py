@@ -11,10 +11,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 from imported import records_of, units
 from oracles import cluster_mean, leaving_out, paired_t, sign_test, wilson_interval
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
@@ -53,8 +54,7 @@ SOURCE = "t"
 
 def built(*runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
     """A warehouse in memory with the SQL models about judges and people."""
-    con = duckdb.connect(config={"threads": 2})
-    create_raw_tables(con)
+    con = new_warehouse()
     for records in runs:
         land_records(con, records[0].run_tag, list({(r.table, r.key_values()): r for r in records}.values()))
     folder = packaged("sql")
@@ -467,8 +467,7 @@ def test_gold_that_lands_later_is_compared_with_earlier_verdicts() -> None:
     run = JudgedRun("early")
     run.judge("j")
     run.verdict("j", "d1", "pro")
-    con = duckdb.connect()
-    create_raw_tables(con)
+    con = new_warehouse()
     folder = packaged("sql")
     project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
     before = source(["d1"])

@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 from oracles import (
     agreeing_pairs,
     cohen_kappa,
@@ -27,7 +28,7 @@ from oracles import (
     wilson_interval,
 )
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Adjudication,
@@ -190,8 +191,7 @@ def votes_as_records(tag: str, votes: Sequence[tuple[int, str, str]]) -> list[Re
 
 def built(*runs: Sequence[Record], threads: int = 2) -> duckdb.DuckDBPyConnection:
     """A warehouse in memory with the SQL models about judges."""
-    con = duckdb.connect(config={"threads": threads})
-    create_raw_tables(con)
+    con = new_warehouse(threads=threads)
     for records in runs:
         land_records(con, records[0].run_tag, records)
     folder = packaged("sql")

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import store_views
+from built_warehouse import new_warehouse, store_views
 from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import annotated, tournament
@@ -79,8 +79,7 @@ def con(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
         "rules": list(judged_run("rules", held(), methods={}, baselines=("always_tie", "always_pro"))),
         "orphan": list(judged_run("orphan", [r.model_copy(update={"run_tag": "gone"}) for r in held()])),
     }
-    con = duckdb.connect()
-    create_raw_tables(con)
+    con = new_warehouse()
     for tag, records in runs.items():
         land_records(con, tag, records)
     build(con, project)
@@ -186,7 +185,7 @@ def test_baselines_have_no_vote_and_are_in_no_statistic_about_judges(con: duckdb
             told.add(name)
     # What a model must beat stands beside it where judges are compared with people.
     beside_people = {"judge_predictions", "judge_errors", "judge_quality", "judge_consistency", "repeated_judgments"}
-    beside_people.add("judge_value")
+    beside_people |= {"judge_value", "team_judgments"}
     beside_people |= {f"panelbench_{table}" for table in ("main", "dimensions", "positions", "sizes", "significance")}
     # Weaknesses in the same way: what a rule makes of a flaw is a figure to beat.
     beside_people.add("weakness_detection")

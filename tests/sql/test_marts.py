@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import store_views
+from built_warehouse import new_warehouse, store_views
 from paths import REPOSITORY
 
 from debatebench.landing.land import create_raw_tables, land_records
@@ -58,11 +58,10 @@ def project() -> Project:
 
 
 def warehouse_of(
-    project: Project, *runs: Sequence[Record], path: str = ":memory:", select: Sequence[str] | None = None
+    project: Project, *runs: Sequence[Record], path: Path | None = None, select: Sequence[str] | None = None
 ) -> duckdb.DuckDBPyConnection:
     """A warehouse that holds the records of each run, with every SQL model built, or those that `select` says."""
-    con = duckdb.connect(path)
-    create_raw_tables(con)
+    con = new_warehouse(path)
     for records in runs:
         land_records(con, records[0].run_tag, records)
     build(con, project, select=select)
@@ -277,7 +276,7 @@ def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):
 @pytest.mark.slow
 def test_another_process_reads_every_model(project: Project, tmp_path: Path):
     """A view that calls a Python function would break there."""
-    path = str(tmp_path / "warehouse.duckdb")
+    path = tmp_path / "warehouse.duckdb"
     warehouse_of(project, TINY, path=path).close()
     script = (
         "import duckdb, sys\n"
@@ -285,7 +284,7 @@ def test_another_process_reads_every_model(project: Project, tmp_path: Path):
         "for name in sys.argv[2:]: con.execute(f'select * from {name}').fetchall()\n"
         "con.close()"
     )
-    done = subprocess.run([sys.executable, "-c", script, path, *project.models], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script, str(path), *project.models], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import duckdb
 import pytest
+from built_warehouse import new_warehouse
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Side, Topic, Turn, Verdict, Weakness
 from debatebench.shared.workspace import packaged
@@ -91,8 +91,7 @@ class Warehouse:
     def __init__(self, *runs: Sequence[Record]) -> None:
         folder = packaged("sql")
         self.project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
-        self.con = duckdb.connect(config={"threads": 2})
-        create_raw_tables(self.con)
+        self.con = new_warehouse()
         for records in runs:
             land_records(self.con, records[0].run_tag, records)
         build(self.con, self.project, select=SELECTED)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
-import duckdb
 import pytest
+from built_warehouse import new_warehouse
 from command_line import debatebench
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.comparison import compare, find_subject
 from debatebench.query.gate import GateLimits, check_gate
 from debatebench.query.sql_project import load_project
@@ -94,8 +94,7 @@ class Warehouse:
     """A warehouse in memory with what ratings need built."""
 
     def __init__(self, project: Project, *runs: Sequence[Record], select: Sequence[str] = RATINGS) -> None:
-        self.con = duckdb.connect()
-        create_raw_tables(self.con)
+        self.con = new_warehouse()
         for records in runs:
             land_records(self.con, records[0].run_tag, records)
         build(self.con, project, select=select)

@@ -14,11 +14,12 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import DIMENSIONS, tournament
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
@@ -162,8 +163,7 @@ def said(verdict: Verdict) -> Verdict:
 
 
 def built(project: Project, trials: int, copies: int = 1) -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect()
-    create_raw_tables(con)
+    con = new_warehouse()
     source = held(copies)
     land_records(con, "held", source)
     land_records(con, "again", judged(source, trials))

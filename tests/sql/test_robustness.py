@@ -7,10 +7,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 from oracles import wilson_interval
 from weakened import DIMENSIONS, judged, source
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.attack_gate import check_attacks
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Participant, Record, Run, Verdict, Weakness
@@ -49,8 +50,7 @@ def probed(debates: int, topics: int, led: Led, trials: int = 1) -> Iterator[Rec
 
 
 def built(project: Project, records: Sequence[Record]) -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect()
-    create_raw_tables(con)
+    con = new_warehouse()
     for tag in ("held", "probed"):
         own = [record for record in records if record.run_tag == tag]
         land_records(con, tag, list({(r.table, r.key_values()): r for r in own}.values()))

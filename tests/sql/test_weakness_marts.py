@@ -11,11 +11,12 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 from imported import imported_run
 from oracles import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval, leaving_out, wilson_interval
 from weakened import DIMENSIONS, WEAK_DIMENSIONS, Verdicts, annotations, judged, source
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Adjudication, Annotation, Debate, Record, Score, Turn, Weakness
 from debatebench.shared.workspace import packaged
@@ -29,8 +30,7 @@ TYPES = tuple(WEAK_DIMENSIONS)
 
 def built(*runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
     """A warehouse in memory with the SQL models about weaknesses and people."""
-    con = duckdb.connect(config={"threads": 2})
-    create_raw_tables(con)
+    con = new_warehouse()
     for records in runs:
         land_records(con, records[0].run_tag, list({(r.table, r.key_values()): r for r in records}.values()))
     build(con, project(), select=[f"+{name}" for name in MODELS])

@@ -15,8 +15,9 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import new_warehouse
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Verdict
@@ -158,8 +159,7 @@ def warehouse(project: Project, debates: Sequence[Played]) -> duckdb.DuckDBPyCon
     records += [Judge(run_tag="r", judge_id=name) for name in JUDGES]
     for debate in debates:
         records += debate.records()
-    con = duckdb.connect()
-    create_raw_tables(con)
+    con = new_warehouse()
     land_records(con, "r", records)
     build(con, project)
     return con

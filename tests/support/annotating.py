@@ -37,14 +37,17 @@ SECRETS = ("debater-anchovy", "debater-basil", "weak_evidence", "side_concession
 """What no annotator may see: debaters, weaknesses, judges, other people."""
 
 
-def made_records(debates: int = 3, speech: str = "We argue that this is right.") -> Iterator[Record]:
+def made_records(
+    debates: int = 3, speech: str = "We argue that this is right.", dimensions: Sequence[Dimension] | None = None
+) -> Iterator[Record]:
     """A run whose every name outside the speeches is one of `SECRETS`; its debate ids name debaters too."""
     yield Run(run_tag=TAG, source="run", format="tournament", created_at=NOON)
     yield Topic(run_tag=TAG, topic_id="t0", source_position=0, motion="Bridges should be blue.", category="policy")
     for name in SECRETS[:2]:
         yield Debater(run_tag=TAG, model_id=name)
     yield Judge(run_tag=TAG, judge_id="judge-cumin")
-    for n, name in enumerate(QUESTIONS):
+    yield from dimensions or ()
+    for n, name in enumerate(QUESTIONS if dimensions is None else ()):
         yield Dimension.model_validate(
             {
                 "run_tag": TAG,
@@ -91,13 +94,18 @@ def made_records(debates: int = 3, speech: str = "We argue that this is right.")
     yield Annotation(run_tag=TAG, debate_id=f"{debate_id}", annotator_id="annotator-dill", winner="pro")
 
 
-def made_workspace(root: Path, debates: int = 3, speech: str = "We argue that this is right.") -> Workspace:
+def made_workspace(
+    root: Path,
+    debates: int = 3,
+    speech: str = "We argue that this is right.",
+    dimensions: Sequence[Dimension] | None = None,
+) -> Workspace:
     """A workspace whose warehouse holds only this run, landed and not built, which is all that annotating needs."""
     workspace = Workspace(root)
     workspace.warehouse.mkdir(parents=True)
     with duckdb.connect(str(workspace.database)) as con:
         create_raw_tables(con)
-        land_records(con, TAG, made_records(debates, speech))
+        land_records(con, TAG, made_records(debates, speech, dimensions))
     return workspace
 
 

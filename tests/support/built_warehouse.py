@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import tempfile
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -26,6 +28,23 @@ def begin_built(root: Path) -> Path:
     database.parent.mkdir(parents=True, exist_ok=True)
     database.write_bytes(empty_and_built())
     return root
+
+
+def new_warehouse(path: Path | None = None, *, threads: int = 2) -> duckdb.DuckDBPyConnection:
+    """A connection to the same warehouse, in a new file at `path` or in one that goes when the tests end."""
+    path = path or _files() / f"{next(_NUMBERS)}.duckdb"
+    path.write_bytes(empty_and_built())
+    return duckdb.connect(str(path), config={"threads": threads})
+
+
+_NUMBERS = count()
+
+
+@cache
+def _files() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="warehouses-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
 
 
 @cache

@@ -9,8 +9,9 @@ from decimal import Decimal
 from itertools import permutations
 
 import duckdb
+from built_warehouse import new_warehouse
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
@@ -97,8 +98,7 @@ def built(
     runs: Mapping[str, Sequence[Record]], models: Sequence[str] | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A warehouse that holds the runs, with all packaged SQL models, or with `models` and all that they read."""
-    with duckdb.connect() as con:
-        create_raw_tables(con)
+    with new_warehouse() as con:
         for tag, records in runs.items():
             land_records(con, tag, records)
         build(con, packaged_project(), select=None if models is None else [f"+{name}" for name in models])

@@ -75,11 +75,14 @@ def _load_everything() -> None:
     import debatebench
     from debatebench.query.sql_project import load_project
     from debatebench.shared.workspace import Workspace
+    from debatebench.transform.build_state import inputs_sha256
+    from debatebench.transform.comments import texts_of
 
     for module in pkgutil.walk_packages(debatebench.__path__, "debatebench."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    assert load_project(Workspace(Path("nowhere")).files("sql", "**/*")).models
+    project = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
+    assert texts_of(project, inputs_sha256(project))
     # A thread would be missing in the forks, with the locks that it holds.
     assert len(list(Path("/proc/self/task").iterdir())) == 1
     gc.collect()

@@ -7,17 +7,40 @@ import gzip
 import json
 import re
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import parse_qsl
 
 from debatebench.shared.workspace import Workspace, packaged
 
 
-def report_files() -> dict[str, Path]:
-    return Workspace(packaged("reports").parent).files("reports", "**/*")
+def report_files(*pages: str) -> dict[str, Path]:
+    """The packaged files of a site: with all its pages, or with `pages` only, for tests that read no other."""
+    files = Workspace(packaged("reports").parent).files("reports", "**/*")
+    chosen = {f"pages/{name}.yml" for name in pages}
+    assert chosen <= files.keys()
+    return {name: path for name, path in files.items() if not (chosen and name.startswith("pages/")) or name in chosen}
+
+
+@contextmanager
+def only_pages(*names: str) -> Iterator[None]:
+    """Within the block, sites that this process writes have only these of their pages.
+
+    For tests of something else than the pages: all pages of a small site take six seconds.
+    """
+    from debatebench.output.report import page, site
+
+    def chosen(files: Mapping[str, Path]) -> tuple[page.Page, ...]:
+        assert {f"pages/{name}.yml" for name in names} <= files.keys()
+        return tuple(each for each in page.load_pages(files) if each.name in names)
+
+    with patch.object(site, "load_pages", chosen):
+        yield
 
 
 @dataclass

@@ -69,10 +69,10 @@ def texts(con: duckdb.DuckDBPyConnection) -> dict[str, str | None]:
 
 
 def count_texts(monkeypatch: pytest.MonkeyPatch) -> list[Project]:
-    """The projects whose texts were worked out from their files."""
+    """The projects whose texts were asked for, which a new process works out from their files."""
     worked_out: list[Project] = []
-    work_out = comments.texts
-    monkeypatch.setattr(comments, "texts", lambda project: worked_out.append(project) or work_out(project))
+    work_out = comments.texts_of
+    monkeypatch.setattr(comments, "texts_of", lambda *asked: worked_out.append(asked[0]) or work_out(*asked))
     return worked_out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -16,11 +17,22 @@ from debatebench.warehouse.up_to_date import build_is_current, note_current
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module")
+def built(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace that was built by this very process, which left a note. Tests only read it."""
+    root = Path(shutil.copytree(played, tmp_path_factory.mktemp("noted") / "workspace"))
+    assert debatebench_here(root, "build", "--full-refresh").code == 0
+    assert note_of(Workspace(root)).exists()
+    assert build_is_current(Workspace(root))
+    return root
+
+
 @pytest.fixture
-def noted(copied: Path) -> Workspace:
-    """A workspace that was built by this very process, which left a note."""
-    assert debatebench_here(copied, "build", "--full-refresh").code == 0
-    workspace = Workspace(copied)
+def noted(built: Path, tmp_path: Path) -> Workspace:
+    """A copy with the note that this build would have left beside it: a note names the very file."""
+    workspace = Workspace(Path(shutil.copytree(built, tmp_path / "copied")))
+    note_of(workspace).unlink()
+    note_current(workspace.database, load_project(workspace.files("sql", "**/*")), workspace.database.stat().st_ino)
     assert note_of(workspace).exists()
     return workspace
 

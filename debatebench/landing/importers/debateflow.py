@@ -331,6 +331,7 @@ def _dimensions(run_tag: str) -> tuple[Dimension, ...]:
             source_position=position,
             min_score=Decimal(_LOWEST),
             max_score=Decimal(_HIGHEST),
+            step=Decimal(1),
             description=dimension.description,
             anchors=dimension.anchors,
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from debatebench.config.types import EloConfig
+from debatebench.config.types import DimensionConfig, EloConfig
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import SHARED, BadRecord, Imported, Key, Purpose, StatedFacts
 from debatebench.landing.land import RowFiles, land_files, land_rows
@@ -74,6 +74,8 @@ class ImportManifest(_Frozen):
     run_tag: str
     format: str
     elo: EloConfig
+    rubric: dict[str, DimensionConfig] | None = None
+    """Dimensions whose scales hold where the source states none; None if no rubric was named."""
     parts: tuple[Part, ...] = ()
 
     def content(self) -> str:
@@ -225,12 +227,28 @@ class TagRows:
     def of_all(self) -> Iterator[Row]:
         """The rows of the shared records of all units: topics, debaters, judges, dimensions and the run."""
         counts: Counter[str] = Counter()
-        for record in self.records.values():
+        for record in self._with_scales():
             position = counts[record.table]
             counts[record.table] += 1
             has_position = isinstance(record, Topic | Dimension)
             yield (record.model_copy(update={"source_position": position}) if has_position else record).row()
         yield self._run().row()
+
+    def _with_scales(self) -> Iterator[Record]:
+        """The shared records; a rubric of the import supplies scales, and dimensions if the source has none."""
+        rubric = self.manifest.rubric or {}
+        has_dimensions = False
+        for record in self.records.values():
+            if isinstance(record, Dimension):
+                has_dimensions = True
+                if record.dimension in rubric and None in (record.min_score, record.max_score):
+                    record = record.model_copy(update=rubric[record.dimension].columns())
+            yield record
+        if not has_dimensions:
+            for position, (name, dimension) in enumerate(rubric.items()):
+                yield Dimension(
+                    run_tag=self.manifest.run_tag, dimension=name, source_position=position, **dimension.columns()
+                )
 
     def _run(self) -> Run:
         """The run of an import: what its units agree on, with the frozen rating settings."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config
+from debatebench.config.parts import load_rubric, part_path
 from debatebench.landing.annotation_journals import annotations_folder, annotators_in, folded, reviewers_in
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key, StatedFacts
@@ -69,10 +70,16 @@ class ImportReport:
 
 
 def add_import(
-    workspace: Workspace, run_tag: str, format_name: str, path: Path, *, replace: bool = False
+    workspace: Workspace,
+    run_tag: str,
+    format_name: str,
+    path: Path,
+    *,
+    replace: bool = False,
+    rubric: str | None = None,
 ) -> ImportReport:
     """Keep the records at `path` as `importing` does."""
-    with importing(workspace, run_tag, format_name, path, replace=replace, with_rows=False) as report:
+    with importing(workspace, run_tag, format_name, path, replace=replace, rubric=rubric, with_rows=False) as report:
         return report
 
 
@@ -84,12 +91,15 @@ def importing(
     path: Path,
     *,
     replace: bool = False,
+    rubric: str | None = None,
     with_rows: bool = True,
 ) -> Iterator[ImportReport]:
     """Keep the records at `path` (a file or folder of the format) under `run_tag`, unless they are kept already.
 
     A unit that is kept already is ignored if it is identical and refused if it differs; with `replace` the new one
-    counts from then on. The first import under a tag freezes the workspace's rating settings. Either everything is kept
+    counts from then on. The first import under a tag freezes the workspace's rating settings. `rubric` names a file of
+    configs/rubrics/; it is frozen, too, and says what the source does not say: scales of dimensions and what scores
+    mean, or all dimensions of a source without any. Only `replace` exchanges it. Either everything is kept
     or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` names a differing unit,
     `UsageError` a tag (also of an archived run), format or path that cannot be used or an annotator who has annotated
     here, `BusyError` another import into the same tag.
@@ -112,12 +122,25 @@ def importing(
                 f"'{run_tag}' contains imports of the format '{manifest.format}'; import '{format_name}' under "
                 "another tag."
             )
+        manifest = _with_rubric(workspace, manifest, rubric, replace=replace)
         try:
             annotations = annotations_folder(workspace.journal, run_tag)
             here = _PeopleHere(annotators_in(annotations), reviewers_in(annotations))
             yield _import(importer, files, path, folder, manifest, here, replace=replace, with_rows=with_rows)
         finally:
             _clear(folder)
+
+
+def _with_rubric(workspace: Workspace, manifest: ImportManifest, name: str | None, *, replace: bool) -> ImportManifest:
+    if name is None:
+        return manifest
+    dimensions = load_rubric(part_path(workspace, "rubrics", name)).dimensions
+    if manifest.rubric is not None and manifest.rubric != dimensions and not replace:
+        raise UsageError(
+            f"'{manifest.run_tag}' was imported with another rubric, or with other scales in it; --replace puts the "
+            f"rubric '{name}' in its place."
+        )
+    return manifest.model_copy(update={"rubric": dimensions})
 
 
 def _import(
@@ -151,6 +174,8 @@ def _import(
                 )
         is_new = additions.added or additions.replaced
         part = _keep(folder, manifest, root, copies, additions.replaced) if is_new else None
+        if part is None and manifest != read_import_manifest(folder):
+            write_atomically(folder / MANIFEST, manifest.content())
         if row_files:
             row_files.write_all(rows.of_all())
         return ImportReport(

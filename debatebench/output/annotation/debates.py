@@ -6,6 +6,7 @@ can show them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,14 +21,16 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import from_json, mapping
 from debatebench.shared.records import Adjudication, Annotation, Side
+from debatebench.shared.scales import Scale, plain
 from debatebench.shared.visible_text import is_blank
 
 if TYPE_CHECKING:
     import duckdb
 
-# A scale with more steps would not fit on a phone.
-_MOST_STEPS = 20
+# More buttons than on a scale from 0 to 10 would not fit on a phone.
+_MOST_BUTTONS = 11
 _KEY_LENGTH = 16
+_RANGE = re.compile(r"(?P<low>-?\d+(\.\d+)?)(\s*(-|–|to|\.\.+)\s*(?P<high>-?\d+(\.\d+)?))?", re.ASCII)
 
 TWO_SIDES = {"pro": "Pro", "con": "Con"}
 """The sides of a debate of two, with their names."""
@@ -59,7 +62,7 @@ _SPEECHES = """
 select debate_id, side, position, stage, content from raw.turns where run_tag = ? order by debate_id, turn_index
 """
 _DIMENSIONS = """
-select dimension, min_score, max_score, description, anchors, weight
+select dimension, min_score, max_score, step, description, anchors, weight
 from raw.dimensions where run_tag = ? order by source_position, dimension
 """
 
@@ -90,12 +93,24 @@ class Speech:
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """What a score means, or all scores of a range; `score` as the rubric writes it."""
+
+    score: str
+    text: str
+    low: Decimal | None
+    high: Decimal | None
+    """The scores of which it says what they mean; null where the rubric writes something else than scores."""
+
+
+@dataclass(frozen=True, slots=True)
 class DimensionShown:
-    """A dimension with the scores that can be chosen, each with what it means, where the rubric says so."""
+    """A dimension with its scale, and with what scores mean, where the rubric says so: the lowest first."""
 
     name: str
     description: str | None
-    anchors: tuple[tuple[int, str | None], ...]
+    scale: Scale
+    anchors: tuple[Anchor, ...]
     weight: Decimal = Decimal(1)
     guidance: tuple[tuple[str, str], ...] = ()
     """What judges that work in steps were told to look for: when, and what."""
@@ -106,9 +121,38 @@ class DimensionShown:
         return self.name.replace("_", " ")
 
     @property
-    def scores(self) -> tuple[int, ...]:
-        """The scores that can be chosen, the lowest first."""
-        return tuple(score for score, _ in self.anchors)
+    def buttons(self) -> tuple[Decimal, ...]:
+        """The scores that are shown as buttons; none where there are so many that a number is entered."""
+        return self.scale.scores() if self.scale.count <= _MOST_BUTTONS else ()
+
+    @property
+    def keys(self) -> str:
+        """What keys do in a question about this dimension."""
+        buttons = self.buttons
+        if not buttons:
+            return (
+                f"digits write the score; up and down change it by {plain(self.scale.notch)}, with Shift by "
+                f"{plain(10 * self.scale.notch)}."
+            )
+        single = [score for score in buttons if 0 <= score < 10 and score % 1 == 0]
+        found = [" to ".join(dict.fromkeys((plain(single[0]), plain(single[-1]))))] if single else []
+        found += [
+            f"{' '.join(plain(score))}, one key after the other, for {plain(score)}"
+            for score in (
+                next((score for score in buttons if score < 0), None),
+                next((score for score in buttons if score > 0 and score % 1), None),
+                next((score for score in buttons if score >= 10 and score % 1 == 0), None),
+            )
+            if score is not None
+        ]
+        return f"{'; '.join(found)}.".replace("-", "\N{MINUS SIGN}")
+
+    def anchor(self, score: Decimal) -> int | None:
+        """The place of the anchor that says what a score means."""
+        for place, each in enumerate(self.anchors):
+            if each.low is not None and each.high is not None and each.low <= score <= each.high:
+                return place
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,22 +193,41 @@ class ShownDebate:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What there is to annotate in a run."""
+    """What there is to annotate in a run. `without_scale` are the titles of the dimensions that cannot be scored."""
 
     run_tag: str
     debates: tuple[ShownDebate, ...]
     dimensions: tuple[DimensionShown, ...]
     language: str | None = None
     """The language that judges were told to expect."""
+    without_scale: tuple[str, ...] = ()
 
     @property
     def has_weights(self) -> bool:
         """Whether some dimensions count more than others."""
         return len({dimension.weight for dimension in self.dimensions}) > 1
 
+    @property
+    def left_out(self) -> str | None:
+        """The sentence about what people are not asked, and what helps; None where they are asked everything."""
+        if self.without_scale:
+            names = ", ".join(self.without_scale)
+            return (
+                f"Not asked, because the import does not say from where to where scores go: {names}. "
+                f"{_HOW_TO_GET_A_SCALE}"
+            )
+        if not any(debate.dimensions for debate in self.debates):
+            return f"No scores are asked, because the import has no dimensions. {_HOW_TO_GET_A_SCALE}"
+        return None
+
+
+_HOW_TO_GET_A_SCALE = (
+    "Import it again with --rubric and the name of a rubric in configs/rubrics/ that has the dimensions."
+)
+
 
 def read_material(database: Path, run_tag: str) -> Material:
-    """The complete debates of a run or import, in its order, and its dimensions with a scale of whole scores.
+    """The complete debates of a run or import, in its order, and the dimensions with a scale.
 
     Raises `UsageError` for a run that has not landed, that judges the debates of another one, or that has no debate to
     annotate.
@@ -176,14 +239,14 @@ def read_material(database: Path, run_tag: str) -> Material:
             raise UsageError(
                 f"Run '{run_tag}' judges the debates of run '{source}'; annotate them there: --run-tag {source}."
             )
-        dimensions = tuple(_dimensions(con, run_tag, _guidance(config)))
+        dimensions, without = _dimensions(con, run_tag, _guidance(config))
         debates = tuple(_shown_debates(con, run_tag, dimensions))
         if not debates:
             raise UsageError(
                 f"Run '{run_tag}' has no debate to annotate: it needs complete debates, in which each side or team has "
                 "a speech."
             )
-        return Material(run_tag, debates, dimensions, language)
+        return Material(run_tag, debates, dimensions, language, without)
 
 
 def _shown_debates(
@@ -209,7 +272,7 @@ def _shown_debates(
 def _speaker_points() -> DimensionShown:
     """The scale of speakers in British Parliamentary debate."""
     words = "How well the team spoke, from 50 to 100; an ordinary speech is worth 75."
-    return DimensionShown(SPEAKER_POINTS, words, tuple((score, None) for score in range(50, 101)))
+    return DimensionShown(SPEAKER_POINTS, words, Scale.between(Decimal(50), Decimal(100)), ())
 
 
 def imported_annotations(database: Path, run_tag: str) -> list[Annotation]:
@@ -240,32 +303,34 @@ def _guidance(config: str | None) -> dict[str, tuple[tuple[str, str], ...]]:
 
 def _dimensions(
     con: duckdb.DuckDBPyConnection, run_tag: str, guidance: Mapping[str, tuple[tuple[str, str], ...]]
-) -> list[DimensionShown]:
-    found = []
-    for name, lowest, highest, description, anchors, weight in con.execute(_DIMENSIONS, [run_tag]).fetchall():
-        scores = _scores(lowest, highest)
-        if scores:
-            texts = from_json(anchors.encode()) if anchors is not None else None
-            meanings = tuple((score, _anchor(texts, score)) for score in scores)
-            found.append(DimensionShown(name, description, meanings, weight, guidance.get(name, ())))
-    return found
-
-
-def _scores(lowest: Decimal | None, highest: Decimal | None) -> range:
-    """The whole scores of a scale; none where the scale is not known or too long to choose from."""
-    if lowest is None or highest is None or lowest % 1 or highest % 1 or highest - lowest >= _MOST_STEPS:
-        return range(0)
-    return range(int(lowest), int(highest) + 1)
-
-
-def _anchor(anchors: Any, score: int) -> str | None:
-    """What a score means; the keys of anchors are scores as text."""
-    if not isinstance(anchors, dict):
-        return None
-    for key, text in anchors.items():
-        try:
-            if Decimal(str(key)) == score and text is not None:
-                return str(text)
-        except ArithmeticError:
+) -> tuple[tuple[DimensionShown, ...], tuple[str, ...]]:
+    """The dimensions with a scale, and the titles of those without."""
+    found, without = [], []
+    for name, low, high, step, description, anchors, weight in con.execute(_DIMENSIONS, [run_tag]).fetchall():
+        if low is None or high is None or Scale.between(low, high, step).count < 1:
+            without.append(name.replace("_", " "))
             continue
-    return None
+        texts = from_json(anchors.encode()) if anchors is not None else None
+        scale = Scale.between(low, high, step)
+        found.append(DimensionShown(name, description, scale, _anchors(texts), weight, guidance.get(name, ())))
+    return tuple(found), tuple(without)
+
+
+def _anchors(texts: Any) -> tuple[Anchor, ...]:
+    """The anchors in the order of their scores; those that name no score come last."""
+    found = []
+    for key, text in texts.items() if isinstance(texts, dict) else ():
+        if text is not None:
+            low, high = _range(str(key))
+            found.append(Anchor(str(key), str(text), low, high))
+    return tuple(sorted(found, key=lambda each: (each.low is None, each.low or 0, each.high or 0)))
+
+
+def _range(text: str) -> tuple[Decimal, Decimal] | tuple[None, None]:
+    """The scores that the key of an anchor names: one, such as "-1" or "2.5", or a range, such as "1-3" or "1 to 3"."""
+    match = _RANGE.fullmatch(text.strip().replace("\N{MINUS SIGN}", "-"))
+    if match is None:
+        return None, None
+    low = Decimal(match["low"])
+    high = Decimal(match["high"]) if match["high"] else low
+    return min(low, high), max(low, high)

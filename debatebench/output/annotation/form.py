@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, get_args
 
 from debatebench.output.annotation.debates import ShownDebate
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import SkipReason, clean_text
+from debatebench.shared.scales import Scale
 
 LONGEST_JUSTIFICATION = 20_000
 WINNERS = ("pro", "con", "tie")
@@ -96,14 +98,14 @@ def outcome_of(form: dict[str, Any], debate: ShownDebate) -> dict[str, Any]:
         places = {} if _missing_ranks(form["ranks"], debate) else form["ranks"]
         ranks = [{"team": team, "rank": places[team]} for team in debate.sides if team in places]
         found = [
-            {"dimension": dimension.name, "team": team, "score": str(scores[dimension.name][team])}
+            {"dimension": dimension.name, "team": team, "score": _decimal(scores[dimension.name][team])}
             for dimension in debate.dimensions
             for team in debate.sides
             if team in scores.get(dimension.name, {})
         ]
         return {"ranks": ranks or None, "team_scores": found or None}
     found = [
-        {"dimension": dimension.name, **{side: str(scores[dimension.name][side]) for side in debate.sides}}
+        {"dimension": dimension.name, **{side: _decimal(scores[dimension.name][side]) for side in debate.sides}}
         for dimension in debate.dimensions
         if scores.get(dimension.name, {}).keys() >= set(debate.sides)
     ]
@@ -147,22 +149,39 @@ def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
     raise BadFormError(f"The field {name} is one of {shown}, or null; found {_shown(value)}.")
 
 
-def _scores(value: Any, debate: ShownDebate) -> dict[str, dict[str, int | None]]:
+def _scores(value: Any, debate: ShownDebate) -> dict[str, dict[str, int | float | None]]:
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise BadFormError("The field scores is an object: dimension, then side, then score.")
     known = {dimension.name: dimension for dimension in debate.dimensions}
-    found: dict[str, dict[str, int | None]] = {}
+    found: dict[str, dict[str, int | float | None]] = {}
     for name, sides in value.items():
         if name not in known:
             raise BadFormError(f"No dimension {_shown(name)}.{known_names(_shown(name), known)}")
         if not isinstance(sides, dict) or not sides.keys() <= set(debate.sides):
             kind = "teams" if debate.is_of_teams else "sides"
             raise BadFormError(f"The scores of {name} are an object with the {kind} {_listed(debate.sides)}.")
-        scores = {side: _one_of(f"scores.{name}.{side}", score, known[name].scores) for side, score in sides.items()}
+        scores = {side: _score(f"scores.{name}.{side}", score, known[name].scale) for side, score in sides.items()}
         found[name] = {side: score for side, score in scores.items() if score is not None}
     return {name: sides for name, sides in found.items() if sides}
+
+
+def _score(name: str, value: Any, scale: Scale) -> int | float | None:
+    """A score as JSON has it: a whole number, or one with decimals."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadFormError(f"The field {name} is a number, or null; found {_shown(value)}.")
+    # Infinity and not a number, which some JSON has, are within no ends.
+    if not scale.low <= value <= scale.high or not scale.holds(_decimal(value)):
+        raise BadFormError(f"The field {name} takes {scale.words}, or null; found {_shown(value)}.")
+    return int(value) if value == int(value) else value
+
+
+def _decimal(value: int | float) -> Decimal:
+    """The number that was chosen: 0.1 stays 0.1."""
+    return Decimal(repr(value))
 
 
 def _text(value: Any) -> str | None:

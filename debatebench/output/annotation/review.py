@@ -258,7 +258,7 @@ def _given(annotations: Sequence[Annotation], dimension: str, side: str) -> list
 def _are_apart(scores: Sequence[Decimal], dimension: DimensionShown) -> bool:
     if not scores:
         return False
-    return is_apart(max(scores) - min(scores), Decimal(dimension.scores[0]), Decimal(dimension.scores[-1]))
+    return is_apart(max(scores) - min(scores), dimension.scale.first, dimension.scale.last)
 
 
 def is_apart(difference: Decimal, lowest: Decimal, highest: Decimal) -> bool:

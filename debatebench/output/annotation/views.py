@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
@@ -13,6 +15,10 @@ from debatebench.output.annotation.review import Review
 from debatebench.output.annotation.review_views import people_said, review_data, review_in_list
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
+from debatebench.shared.scales import plain
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ASSETS = {
     "annotation.css": "text/css",
@@ -20,6 +26,7 @@ ASSETS = {
     "answers.js": "text/javascript",
     "keys.js": "text/javascript",
     "ranks.js": "text/javascript",
+    "scores.js": "text/javascript",
     "reading.js": "text/javascript",
     "versions.js": "text/javascript",
 }
@@ -30,6 +37,11 @@ _WINNERS = {**TWO_SIDES, "tie": "Tie"}
 _PLACES = {1: "1st", 2: "2nd", 3: "3rd", 4: "4th"}
 
 
+def _plain(score: Decimal | int | float) -> str:
+    """A score as text, with the decimals that were chosen."""
+    return plain(Decimal(repr(score)) if isinstance(score, float) else Decimal(score))
+
+
 class Views:
     """The pages of one person's work. `root` is the path before every address."""
 
@@ -37,7 +49,11 @@ class Views:
         self._session = session
         self._review = review
         self._root = root
-        self._environment = environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})
+        keys: dict[str, list[str]] = {}
+        for dimension in dict.fromkeys(each for debate in session.debates for each in debate.dimensions):
+            keys.setdefault(dimension.keys, []).append(dimension.title)
+        self._keys_of_scores = keys
+        self._environment = _templates()
 
     def asset(self, name: str) -> tuple[bytes, int, dict[str, str]]:
         """The content of a file that pages load, the status, and its headers."""
@@ -67,6 +83,7 @@ class Views:
             "author": session.author,
             **asdict(session.progress()),
             "next": session.next_key(),
+            "left_out": session.material.left_out,
             "not_shown": NOT_SHOWN,
             "debates": debates,
         }
@@ -116,7 +133,8 @@ class Views:
                 {
                     "dimension": each.name,
                     "description": each.description,
-                    "anchors": {str(score): text for score, text in each.anchors},
+                    "scale": {name: plain(getattr(each.scale, name)) for name in ("low", "high", "step")},
+                    "anchors": {anchor.score: anchor.text for anchor in each.anchors},
                     "weight": float(each.weight),
                     "guidance": [{"when": when, "text": text} for when, text in each.guidance],
                 }
@@ -165,5 +183,12 @@ class Views:
             "skip_reasons": SKIP_WORDS,
             "winners": _WINNERS,
             "places": _PLACES,
+            "plain": _plain,
+            "keys_of_scores": self._keys_of_scores,
         }
         return render(self._environment, template, {**common, **values})
+
+
+@cache
+def _templates() -> Environment:
+    return environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})

@@ -78,7 +78,9 @@ class _Flow:
         self._debaters = {debater.model_id: debater for debater in self._all(Debater)}
         self._weaknesses = _by_debate(self._all(Weakness))
         self._turns = _by_debate(self._all(Turn))
-        self.annotations = self._all(Annotation)
+        annotations = self._all(Annotation)
+        self.annotations = [each for each in annotations if each.skip_reason is None]
+        self._count_skipped = len(annotations) - len(self.annotations)
         self.reviews = [_as_annotation(each) for each in self._all(Adjudication)]
 
     def _all(self, kind: type[RecordT]) -> list[RecordT]:
@@ -191,6 +193,9 @@ class _Flow:
             if scores:
                 why = "DebateFlow's rubric has no such dimension or score"
                 parts.append(LeftOut(what=f"scores of {what}", why=why, count=scores, run_tag=self._run_tag))
+        if self._count_skipped:
+            why = "DebateFlow has no skipped debates"
+            parts.append(LeftOut(what="annotations", why=why, count=self._count_skipped, run_tag=self._run_tag))
         return parts
 
 

@@ -110,7 +110,13 @@ with
 said as (
 
     select
-        sources.debate_id, annotations.annotator_id, annotations.winner, annotations.justification,
+        sources.debate_id, annotations.annotator_id, annotations.winner,
+        case
+            when annotations.skip_reason is null then annotations.justification
+            else concat_ws(
+                '. ', concat('Skipped: ', replace(annotations.skip_reason, '_', ' ')), annotations.justification
+            )
+        end as justification,
         annotations.confidence, annotations.is_coherent, stored.scores, annotations.ranks, annotations.team_scores
     from intermediate.int_debate_sources as sources
     inner join marts.annotations

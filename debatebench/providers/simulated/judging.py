@@ -89,6 +89,7 @@ def judge_answer(
     try:
         scales = {str(name): (float(scale["min"]), float(scale["max"])) for name, scale in hints["dimensions"].items()}
         weights = {str(name): float(weight) for name, weight in hints.get("weights", {}).items()}
+        steps = {str(name): float(scale["step"]) for name, scale in hints["dimensions"].items() if "step" in scale}
         may_fail = int(hints.get("ask", 0)) == 0
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         raise UsageError("The request to a simulated judge must contain the dimensions and their scales.") from None
@@ -105,6 +106,9 @@ def judge_answer(
     if susceptibility and (led_to := swayed(rng, susceptibility, positions, sections)) is not None:
         lead(scores, led_to, scales)
         leads[led_to] = max(leads.values()) + 1
+    for name, step in steps.items():
+        for given in scores.values():
+            given[name] = round(round(given[name] / step) * step, 6)
     answer: dict[str, Any] = {} if is_winner_only else {"scores": scores}
     winners: list[str] = []
     if hints.get("declares_winner") and len(positions) > 1:

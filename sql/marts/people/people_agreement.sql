@@ -74,10 +74,23 @@ measured as (
 
 ),
 
+skipped as (
+
+    select
+        run_tag,
+        count(*) as count_skipped
+
+    from staging.stg_annotations
+    where skip_reason is not null
+    group by run_tag
+
+),
+
 final as (
 
     select
         run_tag, unit, count_debates, count_annotators, count_ratings, count_pairs, count_clusters, cluster_unit,
+        coalesce(skipped.count_skipped, 0) as count_skipped,
         agreement_rate,
         macros.at_least(agreement_rate - half_width, 0) as agreement_rate_ci_low,
         macros.at_most(agreement_rate + half_width, 1) as agreement_rate_ci_high,
@@ -102,6 +115,7 @@ final as (
         macros.reason_of(alpha_ci_low is null, count_ratings, alpha, count_clusters, cluster_unit) as alpha_reason
 
     from measured
+    left join skipped using (run_tag)
 
 )
 

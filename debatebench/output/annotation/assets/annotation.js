@@ -28,6 +28,8 @@ function begin() {
   let isActing = false;
   let saving = null;
   let timer = 0;
+  // What the status says when nothing is being saved.
+  let settled = status.textContent;
   let saved = readFirst();
   // What the server has while this window has something else: another window has saved, and the person has not chosen.
   let theirs = null;
@@ -64,7 +66,8 @@ function begin() {
     asides = data.asides;
     theirs = null;
     warn("");
-    say(data.words);
+    settled = data.words;
+    say(settled);
     offer(undo, "Undo", data.undo);
     offer(redo, "Redo", data.redo);
     showVersions();
@@ -77,7 +80,8 @@ function begin() {
     handIn.disabled = true;
     undo.hidden = redo.hidden = true;
     warn(data.message);
-    say("Kept beside what another window has saved. Choose one above; not handed in.");
+    settled = "Kept beside what another window has saved. Choose one above; not handed in.";
+    say(settled);
     showVersions();
   }
 
@@ -165,6 +169,8 @@ function begin() {
         return;
       }
     }
+    // What was typed may be gone again before it was saved.
+    if (!isStopped && status.textContent === "Saving …") say(settled);
   }
 
   function save() {
@@ -243,7 +249,9 @@ function begin() {
   }
 
   form.addEventListener("change", changed);
-  text.addEventListener("input", () => {
+  form.addEventListener("input", (event) => {
+    // A slider that is let go of, and a choice, are changes.
+    if (!event.target.matches("textarea, .number")) return;
     clearTimeout(timer);
     timer = setTimeout(changed, pauseOfTyping);
     if (!isStopped) say("Saving …");

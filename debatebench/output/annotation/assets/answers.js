@@ -1,5 +1,7 @@
 // The answers of the form: reads them, sets them, clears them, and names them in the words of the page.
 
+import { scoreText, setEntry } from "./scores.js";
+
 const form = document.getElementById("form");
 const text = form?.elements.justification;
 const isReview = form?.dataset.review === "yes";
@@ -9,6 +11,8 @@ function question(name) {
 }
 
 function chosen(name, part) {
+  const entry = question(name)?.querySelector(".number");
+  if (entry) return scoreText(entry, part === "checked" ? entry.value : entry.defaultValue);
   const inputs = [...(question(name)?.querySelectorAll("input") ?? [])];
   return inputs.find((input) => input[part])?.value ?? null;
 }
@@ -74,7 +78,9 @@ export function set(name, answer) {
   const place = question(name);
   if (!place) return;
   if (place.contains(text)) text.value = answer ?? "";
-  for (const input of place.querySelectorAll("input")) input.checked = input.value === answer;
+  const entry = place.querySelector(".entry");
+  if (entry) setEntry(entry, answer);
+  else for (const input of place.querySelectorAll("input")) input.checked = input.value === answer;
 }
 
 export function fill(value) {

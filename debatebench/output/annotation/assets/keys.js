@@ -2,10 +2,11 @@
 // else they may mean something to other programs. The question mark opens the list outside texts.
 
 import { set } from "./answers.js";
+import { takeKey } from "./scores.js";
 
 const form = document.getElementById("form");
 const list = document.getElementById("keys");
-const letters = { y: "true", n: "false", p: "pro", c: "con", t: "tie", 0: "10" };
+const letters = { y: "true", n: "false", p: "pro", c: "con", t: "tie" };
 
 function choose(at, value) {
   const wanted = form.querySelector(`input[name="${CSS.escape(at.name)}"][value="${CSS.escape(value)}"]`);
@@ -22,7 +23,7 @@ function clear(question) {
 
 // Every question of choices gets a button that clears it; it is not a stop of the Tab key, which Delete makes needless.
 export function addClearButtons() {
-  for (const choices of form.querySelectorAll("[data-question] .choices")) {
+  for (const choices of form.querySelectorAll("[data-question] :is(.choices, .entry)")) {
     const question = choices.closest("[data-question]");
     const button = Object.assign(document.createElement("button"), {
       type: "button",
@@ -44,7 +45,7 @@ export function addClearButtons() {
 export function listen(acts) {
   addEventListener("keydown", (event) => {
     const at = event.target;
-    const isText = at instanceof HTMLTextAreaElement || (at instanceof HTMLInputElement && at.type !== "radio");
+    const isText = at instanceof HTMLTextAreaElement || (at instanceof HTMLInputElement && !["radio", "range"].includes(at.type));
     const has = event.ctrlKey || event.metaKey;
     const key = event.key.toLowerCase();
     let act = null;
@@ -56,7 +57,7 @@ export function listen(acts) {
     else if (key === "?") act = () => list.showModal();
     else if (!(at instanceof HTMLInputElement)) return;
     else if (key === "delete" || key === "backspace") act = () => clear(at.closest("[data-question]"));
-    else if (choose(at, letters[key] ?? event.key)) act = () => {};
+    else if (takeKey(event) || choose(at, letters[key])) act = () => {};
     else if (key === "s" && acts.skip) act = acts.skip;
     if (!act) return;
     event.preventDefault();

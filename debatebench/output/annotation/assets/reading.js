@@ -4,7 +4,7 @@
   const contents = document.getElementById("contents");
   if (!contents) return;
   const reading = document.getElementById("reading");
-  const form = document.getElementById("form");
+  const beside = document.querySelector(".beside");
   const speeches = [...document.querySelectorAll(".speech")];
   const links = [...contents.querySelectorAll("a")];
   const linesKept = 60;
@@ -66,7 +66,7 @@
   });
 
   // Whether the form stands beside the speeches, and so has a scroll position of its own.
-  const isBeside = () => getComputedStyle(form).position === "sticky";
+  const isBeside = () => getComputedStyle(beside).position === "sticky";
 
   function hasOwnSpace(at) {
     return !(at instanceof HTMLInputElement && at.type === "radio" && at.checked);
@@ -77,7 +77,7 @@
     if (document.querySelector("dialog[open]")) return;
     // A slider moves by these keys itself.
     const isPage = ["PageDown", "PageUp"].includes(event.key) && event.target.type !== "range";
-    const isInForm = form.contains(event.target) && isBeside();
+    const isInForm = beside.contains(event.target) && isBeside();
     const isSpace = event.key === " " && isInForm && !hasOwnSpace(event.target);
     const step = event.key === "PageUp" || (isSpace && event.shiftKey) ? -1 : 1;
     if (isPage && event.shiftKey) {

@@ -1,0 +1,153 @@
+// How scores are given: keys choose one of several buttons, and on a long scale a score is a number with a slider beside
+// it.
+
+const form = document.getElementById("form");
+const pauseBetweenKeys = 1000;
+const finest = 1e6;
+
+// --- one of several ---
+
+// The keys of a score that is being typed: `isScore` if they are one, `isLost` if no score begins with them.
+let typed = { name: "", text: "", time: 0, isScore: false, isLost: false };
+
+function choose(input) {
+  input.focus();
+  if (!input.checked) input.click();
+}
+
+function tell(at, words) {
+  const place = at.closest("fieldset").querySelector(".keys-here");
+  if (!place) return;
+  place.dataset.usual ??= place.textContent;
+  place.textContent = words || place.dataset.usual;
+}
+
+function typeScore(at, choices, key, time) {
+  const isSoon = time - typed.time < pauseBetweenKeys;
+  // A minus or a point waits for what follows it; a score counts as complete after the pause.
+  const goesOn = typed.name === at.name && (isSoon || !(typed.isScore || typed.isLost));
+  const begins = (text) => choices.some((choice) => choice.value.startsWith(text));
+  let text = (goesOn ? typed.text : "") + key;
+  if (text === ".") text = (choices.find((choice) => choice.checked)?.value.split(".")[0] ?? "0") + ".";
+  if (text === "-.") text = "-0.";
+  if (goesOn && typed.isScore && !begins(text) && key !== ".") text = key;
+  const score = choices.find((choice) => choice.value === text);
+  typed = { name: at.name, text, time, isScore: Boolean(score), isLost: (goesOn && typed.isLost) || !begins(text) };
+  if (typed.isLost) typed.isScore = false;
+  const shown = text.replace("-", "−");
+  if (typed.isLost) {
+    tell(at, `${shown} is not on this scale, and nothing was chosen.`);
+  } else if (score) {
+    choose(score);
+    tell(at, "");
+  } else {
+    tell(at, `${shown} …`);
+  }
+}
+
+// Takes a key of a score at a button with the focus; false for any other key, and where answers are no numbers.
+export function takeKey(event) {
+  const at = event.target;
+  const choices = [...form.querySelectorAll(`input[name="${CSS.escape(at.name)}"]`)];
+  const key = event.key.replace("−", "-").replace(",", ".");
+  if (!/^[0-9.-]$/.test(key) || !choices.some((choice) => /[0-9]/.test(choice.value))) return false;
+  typeScore(at, choices, key, event.timeStamp);
+  return true;
+}
+
+form?.addEventListener("focusout", (event) => {
+  if (event.target.type !== "radio" || event.relatedTarget?.name === event.target.name) return;
+  typed = { name: "", text: "", time: 0, isScore: false, isLost: false };
+  tell(event.target, "");
+});
+
+// --- a number ---
+
+// The score that a text in a field is: null for none, NaN for one that is not on the scale.
+function scoreOf(field, written = field.value) {
+  const text = written.trim().replace(/^−/, "-").replace(",", ".");
+  if (!text) return null;
+  if (!/^-?(\d+\.?\d{0,6}|\.\d{1,6})$/.test(text)) return NaN;
+  const parts = (value) => Math.round(Number(value) * finest);
+  const { low, high, step } = field.dataset;
+  const score = parts(text);
+  const isOn = score >= parts(low) && score <= parts(high) && score % parts(step) === 0;
+  return isOn ? Number(text) || 0 : NaN;
+}
+
+// The score as text; null where there is none.
+export function scoreText(field, written) {
+  const score = scoreOf(field, written);
+  return score === null || Number.isNaN(score) ? null : String(score);
+}
+
+function show(entry, isLeft) {
+  const field = entry.querySelector(".number");
+  const slider = entry.querySelector(".slider");
+  const told = entry.querySelector(".told");
+  const score = scoreOf(field);
+  const isScore = score !== null && !Number.isNaN(score);
+  slider.classList.toggle("is-unset", !isScore);
+  // Without a value, a slider stands in the middle.
+  if (isScore) slider.value = String(score);
+  else slider.setAttribute("aria-valuetext", "no score yet");
+  if (isScore) slider.removeAttribute("aria-valuetext");
+  const isWrong = Number.isNaN(score) && isLeft;
+  field.setAttribute("aria-invalid", String(isWrong));
+  told.classList.toggle("is-wrong", isWrong);
+  if (isWrong) told.textContent = `“${field.value.trim()}” is not saved: the scale has ${field.dataset.words}.`;
+  else told.textContent = isScore ? "" : `No score yet: ${field.dataset.words}.`;
+}
+
+function move(entry, steps) {
+  const field = entry.querySelector(".number");
+  const { low, high, notch } = field.dataset;
+  const score = scoreOf(field);
+  const isScore = score !== null && !Number.isNaN(score);
+  const from = isScore ? score : Number(entry.querySelector(".slider").value);
+  const to = Math.min(Number(high), Math.max(Number(low), from + (isScore ? steps * Number(notch) : 0)));
+  setEntry(entry, Math.round(to * finest) / finest);
+  field.select();
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+for (const entry of form?.querySelectorAll(".entry") ?? []) {
+  const field = entry.querySelector(".number");
+  const slider = entry.querySelector(".slider");
+  show(entry, true);
+  field.addEventListener("focus", () => field.select());
+  let timer = 0;
+  field.addEventListener("input", () => {
+    show(entry, false);
+    clearTimeout(timer);
+    timer = setTimeout(() => show(entry, true), pauseBetweenKeys);
+  });
+  field.addEventListener("change", () => show(entry, true));
+  slider.addEventListener("input", () => setEntry(entry, Number(slider.value)));
+  // A click on the place where the slider stands without a score changes nothing in it.
+  slider.addEventListener("click", () => {
+    if (!slider.classList.contains("is-unset")) return;
+    setEntry(entry, Number(slider.value));
+    slider.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  entry.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const isField = event.target === field;
+    if (event.key === "Enter") {
+      // A number is complete, and not the form.
+      event.preventDefault();
+      if (isField) show(entry, true);
+    } else if (isField && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+      event.preventDefault();
+      move(entry, (event.key === "ArrowUp" ? 1 : -1) * (event.shiftKey ? 10 : 1));
+    } else if (!isField && /^[0-9.,−-]$/.test(event.key)) {
+      field.focus();
+    }
+  });
+}
+
+// Shows a score as text, or none, in the entry of a question.
+export function setEntry(entry, text) {
+  entry.querySelector(".number").value = text ?? "";
+  show(entry, true);
+}
