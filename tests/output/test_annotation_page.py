@@ -394,7 +394,7 @@ def test_a_reviewer_sees_people_beside_the_speeches_and_records_only_the_winner(
         assert page.locator("tr.differs th").all_inner_texts() == ["Winner differ"]
         # The answers stay in sight however far the speeches are read.
         page.mouse.wheel(0, 4000)
-        page.wait_for_function("scrollY > 3000")
+        page.wait_for_function("() => scrollY > 3000")
         assert page.locator("table").is_visible()
         assert 0 <= page.locator("table").bounding_box()["y"] < 700
         # On what all agree is filled in and marked, and no one has recorded it yet.
