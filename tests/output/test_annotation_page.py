@@ -307,12 +307,12 @@ def test_a_debate_is_skipped_taken_back_cleared_and_found_again_by_keys(browser:
         assert "1 changed and not handed in" in server.stop(signal.SIGINT)[1]
 
 
-def test_a_server_killed_twenty_times_loses_nothing_that_the_page_called_saved(browser: Browser, tmp_path: Path):
+def test_a_server_killed_25_times_loses_nothing_that_the_page_called_saved(browser: Browser, tmp_path: Path):
     workspace = made_workspace(tmp_path / "w", debates=2)
     path = annotations_folder(workspace.journal, TAG) / "ann.jsonl"
     values, expected = ("pro", "con", "tie"), {}
     with opened(browser) as page:
-        for kill in range(20):
+        for kill in range(25):
             with AnnotationServer(workspace) as server:
                 page.goto(at(server))
                 assert {name: shown(page).get(name) for name in expected} == expected
@@ -326,7 +326,7 @@ def test_a_server_killed_twenty_times_loses_nothing_that_the_page_called_saved(b
                     choose(page, "winner", values[(kill + 1) % 3])
                     wait_for_status(page, "Not saved: the server does not answer")
             assert path.read_bytes().count(b"\n") == lines
-        assert lines <= 1 + 2 * 20
+        assert lines <= 1 + 2 * 25
 
 
 def test_a_page_whose_server_was_started_again_says_so(browser: Browser, tmp_path: Path):

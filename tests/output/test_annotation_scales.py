@@ -1,4 +1,4 @@
-"""Scores on every kind of scale in a browser: what is pressed or clicked is what the record holds."""
+"""Scores on every kind of scale in a browser: what is pressed or clicked is what lands."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
-from annotating import TAG, AnnotationServer, full_form, made_workspace
+from annotating import TAG, AnnotationServer, full_form, made_records, made_workspace
 from test_annotation_page import at, opened, records_of, wait_for_status
 
+from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.shared.records import Dimension
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def score(page: Page, question: str) -> float | None:
     return found
 
 
-def test_what_is_pressed_or_clicked_is_what_the_record_holds_on_every_scale(browser: Browser, tmp_path: Path):
+def test_what_is_pressed_or_clicked_is_what_lands_on_every_scale(browser: Browser, tmp_path: Path):
     workspace = made_workspace(tmp_path / "w", debates=1, dimensions=dimensions(SCALES))
     expected: dict[str, dict[str, Decimal]] = {name: {} for name in SCALES}
     with AnnotationServer(workspace) as server, opened(browser, at(server)) as page:
@@ -139,8 +141,11 @@ def test_what_is_pressed_or_clicked_is_what_the_record_holds_on_every_scale(brow
         page.wait_for_function("() => !document.getElementById('form')")
         overview = page.locator("main").inner_text()
         assert "1 0, one key after the other, for 10" in overview
-    (record,) = records_of(workspace)
-    assert {each.dimension: {"pro": each.pro, "con": each.con} for each in record.scores or ()} == expected
+    with duckdb.connect() as con:
+        create_raw_tables(con)
+        land_records(con, TAG, [*made_records(debates=1), *records_of(workspace)])
+        ((landed,),) = con.execute("select scores from raw.annotations where annotator_id = 'ann'").fetchall()
+    assert {each["dimension"]: {"pro": each["pro"], "con": each["con"]} for each in landed} == expected
 
 
 def test_a_key_that_is_no_score_chooses_nothing_and_a_number_off_the_scale_is_not_saved(
