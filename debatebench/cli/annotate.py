@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.output.annotation.review import Review
+    from debatebench.output.annotation.session import Session
     from debatebench.shared.workspace import Workspace
 
 NAMES = "NAMES"
@@ -53,6 +55,12 @@ def annotate(
     status: Annotated[
         bool, typer.Option("--status", help="Print who has which number of debates, and how many are done.")
     ] = False,
+    merge: Annotated[
+        Path | None,
+        typer.Option(
+            "--merge", metavar="FILE", help="Add your forms from another computer: your journal in its workspace."
+        ),
+    ] = None,
     revise: Annotated[
         bool, typer.Option("--revise", help="Open the page also if every debate has been annotated.")
     ] = False,
@@ -75,13 +83,16 @@ def annotate(
         raise UsageError("--review cannot be combined with --annotators, --overlap or --revise, nor with --status.")
     if annotator is None and not given and not status:
         raise UsageError("Whose annotations? Give --annotator and a name; --status prints who has annotated.")
+    if merge is not None and (annotator is None or status):
+        raise UsageError("--merge needs --annotator, whose forms they are, and cannot be combined with --status.")
     workspace = workspace_of(context)
     if given:
         _change_team(workspace, run_tag, {option: _names(option, team[option]) for option in given}, overlap)
     if status:
         _print_status(workspace, run_tag)
     if annotator is not None and not status:
-        _serve(workspace, run_tag, annotator, review=review, revise=revise, port=port, open_browser=not no_browser)
+        work = _open_work(workspace, run_tag, annotator, review=review, revise=revise, merge=merge)
+        _serve(work, port=port, open_browser=not no_browser)
 
 
 def _names(option: str, value: str | None) -> tuple[str, ...]:
@@ -119,22 +130,30 @@ def _print_status(workspace: Workspace, run_tag: str) -> None:
         )
 
 
-def _serve(
-    workspace: Workspace, run_tag: str, annotator: str, *, review: bool, revise: bool, port: int, open_browser: bool
-) -> None:
-    from debatebench.output.annotation.app import make_app
+def _open_work(
+    workspace: Workspace, run_tag: str, annotator: str, *, review: bool, revise: bool, merge: Path | None
+) -> Session | Review:
+    from debatebench.output.annotation.merging import merge_forms
     from debatebench.output.annotation.review import open_review
     from debatebench.output.annotation.session import Session, open_session
+
+    if review:
+        work: Session | Review = open_review(workspace, run_tag, annotator, now=now)
+    else:
+        work = open_session(workspace, run_tag, annotator, now=now, revise=revise or merge is not None)
+    if merge is not None:
+        note(f"{merge_forms(work if isinstance(work, Session) else work.session, merge)}.")
+    return work
+
+
+def _serve(work: Session | Review, *, port: int, open_browser: bool) -> None:
+    from debatebench.output.annotation.app import make_app
+    from debatebench.output.annotation.session import Session
     from debatebench.output.serving.guard import Served
     from debatebench.output.serving.serve import serve
 
-    work: Session | Review = (
-        open_review(workspace, run_tag, annotator, now=now)
-        if review
-        else open_session(workspace, run_tag, annotator, now=now, revise=revise)
-    )
     session = work if isinstance(work, Session) else work.session
-    what = "with an agreed verdict" if review else "annotated"
+    what = "annotated" if isinstance(work, Session) else "with an agreed verdict"
     if session.material.left_out:
         warn(session.material.left_out)
     note(f"{session.progress().words(what)}. Ctrl-C stops the server.")

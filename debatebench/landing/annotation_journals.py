@@ -113,6 +113,8 @@ class Forms:
         self.by_debate: dict[str, FormState] = {}
         self._earlier: dict[str, list[FormState]] = {}
         """Debate → its states by revision."""
+        self._were_aside: dict[str, list[dict[str, Any]]] = {}
+        """Debate → the versions that were ever aside."""
         self.assigned: dict[str, list[str]] = {}
         """Debate → its annotators."""
         self.settings: dict[str, Any] = {}
@@ -139,6 +141,15 @@ class Forms:
     def at(self, debate_id: str, revision: int) -> FormState:
         """The form about a debate as it was at a revision."""
         return self._earlier.get(debate_id, [FormState()])[revision]
+
+    def was_aside(self, debate_id: str, form: dict[str, Any]) -> bool:
+        """Whether the person has chosen between this version and another one, or still has to."""
+        return any(is_same_form(form, each) for each in self._were_aside.get(debate_id, ()))
+
+    def continues(self, other: Forms, debate_id: str) -> bool:
+        """Whether the form about a debate has gone through all that it has gone through in `other`."""
+        own, others = self._earlier.get(debate_id, [FormState()]), other._earlier.get(debate_id, [FormState()])
+        return own[: len(others)] == others
 
     def _saved(self, data: dict[str, Any]) -> FormState:
         before, form = self.of(data["debate_id"]), dict(data["form"])
@@ -176,6 +187,7 @@ class Forms:
         asides = {window: aside for window, aside in state.asides.items() if window != data["window"]}
         if data["form"] is not None:
             asides[data["window"]] = Aside(dict(data["form"]), data["at"])
+            self._were_aside.setdefault(data["debate_id"], []).append(dict(data["form"]))
         return replace(state, asides=asides)
 
 

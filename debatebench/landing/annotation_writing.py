@@ -166,6 +166,29 @@ class FormJournal:
 
         return self.append(event).of(debate_id)
 
+    def merge(self, debate_id: str, author: str, other: Forms, window: str, at: str) -> FormState:
+        """Take in the form about a debate from another journal of the same person, and return what it is now.
+
+        A form that goes on from the one here, or that was not begun here, takes its place. Any other one is kept aside
+        as that of `window`, unless the person has chosen between the two before.
+        """
+        theirs = other.of(debate_id)
+
+        def event(forms: Forms) -> dict[str, Any] | None:
+            ours = forms.of(debate_id)
+            is_same = is_same_form(ours.form, theirs.form)
+            if forms.continues(other, debate_id) or (is_same and ours.is_handed_in >= theirs.is_handed_in):
+                return None
+            data: dict[str, Any] = {"debate_id": debate_id, "author": author, "at": at, "form": theirs.form}
+            if not ours.asides and (is_same or other.continues(forms, debate_id)):
+                is_final = theirs.is_handed_in
+                return {"type": "final", **data, "record": theirs.record} if is_final else {"type": "draft", **data}
+            if is_same or forms.was_aside(debate_id, theirs.form):
+                return None
+            return {"type": "aside", **data, "window": window}
+
+        return self.append(event).of(debate_id)
+
     def _check_kept(self, revision: int) -> None:
         if revision and not self.path.exists():
             raise self._lost()

@@ -32,6 +32,7 @@ from debatebench.landing.annotation_writing import FormJournal
 from debatebench.landing.importers.store import add_import
 from debatebench.output.annotation.assignments import Team, change_team, in_order, open_team, share_out, team_status
 from debatebench.output.annotation.debates import read_material
+from debatebench.output.annotation.merging import merge_forms
 from debatebench.output.annotation.review import differences, is_apart, open_review, proposed
 from debatebench.output.annotation.review_views import review_data
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
@@ -581,6 +582,65 @@ def test_one_leaves_and_one_joins_and_what_was_begun_stays(tmp_path: Path):
     }
     assert change_team(workspace, TAG, annotators=("ann", "dan")) == "No debate moves"
     assert open_team(workspace, TAG).journal.forms().assigned == before
+
+
+def test_forms_from_two_computers_are_merged_and_where_both_differ_the_person_chooses(tmp_path: Path):
+    here, there = imported_workspace(tmp_path / "here"), imported_workspace(tmp_path / "there")
+    ours, theirs = session_of(here, run_tag="flow"), session_of(there, run_tag="flow")
+    first, second = ours.debates
+    ours.hand_in(first, 0, full_form(FLOW, winner="pro"))
+    theirs.hand_in(first, 0, full_form(FLOW, winner="con"))
+    theirs.save(second, 0, {"winner": "tie"})
+    path = theirs.journal.path
+
+    assert merge_forms(ours, path) == (
+        f"1 form taken from {path}; 1 form with two versions, between which you choose on the page"
+    )
+    assert ours.state(second).form["winner"] == "tie"
+    (aside,) = ours.state(first).asides.values()
+    assert (ours.state(first).form["winner"], aside.form["winner"]) == ("pro", "con")
+    assert ours.next_key() == first.key
+    update_warehouse(here, None, now=now, build=False)
+    mine = "select debate_id, winner from raw.annotations where annotator_id = 'ann' order by all"
+    assert rows(here, mine) == []
+    # What is merged again changes nothing, before and after the person has chosen.
+    assert merge_forms(ours, path).startswith("0 forms taken")
+    state = ours.drop(first, ours.state(first).revision, *ours.state(first).asides).state
+    assert (state.form["winner"], state.is_handed_in) == ("pro", True)
+    assert merge_forms(ours, path) == f"0 forms taken from {path}"
+
+    # A journal that goes on from the one here is the later one, and that from which it went on is the earlier one.
+    went_on = tmp_path / "went_on"
+    shutil.copytree(here.root, went_on)
+    later = session_of(Workspace(went_on), run_tag="flow", revise=True)
+    later.hand_in(second, later.state(second).revision, full_form(FLOW, winner="con"))
+    assert merge_forms(later, ours.journal.path) == f"0 forms taken from {ours.journal.path}"
+    assert merge_forms(ours, later.journal.path) == f"1 form taken from {later.journal.path}"
+    assert ours.state(second).is_handed_in
+    update_warehouse(here, None, now=now, build=False, replace_landed=True)
+    assert rows(here, mine) == sorted([(first.debate_id, "pro"), (second.debate_id, "con")])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none/ann.jsonl", "There is no file"),
+        ("there/ben.jsonl", "is named ann.jsonl, not ben.jsonl"),
+        ("here/warehouse/journal/flow.annotations/ann.jsonl", "is the journal of this workspace itself"),
+        ("there/ann.jsonl", "does not begin as the annotations of run 'flow'"),
+    ],
+)
+def test_what_cannot_be_merged_is_refused_with_the_way_out(tmp_path: Path, name: str, words: str):
+    workspace = imported_workspace(tmp_path / "here")
+    ours = session_of(workspace, run_tag="flow")
+    ours.save(ours.debates[0], 0, {"winner": "pro"})
+    (tmp_path / "there").mkdir()
+    other = FormJournal(tmp_path / "there" / "ann.jsonl", "other")
+    other.save("d", "ann", 0, {"winner": "con"}, "2026-01-01T12:00:00")
+    shutil.copy(other.path, tmp_path / "there" / "ben.jsonl")
+    with pytest.raises(DebatebenchError, match=re.escape(words)):
+        merge_forms(ours, tmp_path / name)
+    assert ours.state(ours.debates[0]).revision == 1
 
 
 def test_a_name_that_differs_in_case_is_refused_with_the_known_ones(tmp_path: Path):

@@ -8,6 +8,7 @@ assignments.py  who annotates which debates, in which order, and how that change
 debates.py      what a page may show of a run: the topic, the speeches and the rubric, as its judges had them
 form.py         what a form may hold, and what it must hold to be handed in
 form_words.py   the words for the state of a form, and for what a change of it changed
+merging.py      one person's forms from two computers
 review.py       what people differ and agree on, and the verdict that a reviewer records
 review_views.py what the pages of a review show
 session.py      one annotator's work: the forms, their order and the progress

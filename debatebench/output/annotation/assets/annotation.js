@@ -73,6 +73,10 @@ function begin() {
     showVersions();
   }
 
+  function cameFrom(aside) {
+    return aside.window.startsWith("merged") ? "came from another computer" : "was kept, because another window had saved first,";
+  }
+
   // Another window has saved first; what this one shows is kept beside it.
   function part(data) {
     theirs = data;
@@ -87,7 +91,7 @@ function begin() {
 
   function showVersions() {
     const versions = asides.map((aside) => ({
-      text: `The form below is what is saved. The other version was kept on ${aside.at.replace("T", " at ")} (UTC), when another window had saved first.`,
+      text: `The form below is what is saved. The other version ${cameFrom(aside)} on ${aside.at.replace("T", " at ")} (UTC).`,
       sides: [["saved", theirs?.form ?? read()], ["other version", aside.form, use]],
       choices: [
         ["Take the other version", () => resolve(aside.window, aside.form)],
