@@ -142,9 +142,10 @@ class Forms:
         """The form about a debate as it was at a revision."""
         return self._earlier.get(debate_id, [FormState()])[revision]
 
-    def was_aside(self, debate_id: str, form: dict[str, Any]) -> bool:
-        """Whether the person has chosen between this version and another one, or still has to."""
-        return any(is_same_form(form, each) for each in self._were_aside.get(debate_id, ()))
+    def has_held(self, debate_id: str, form: dict[str, Any]) -> bool:
+        """Whether the form about a debate has ever held this, or had it aside."""
+        held = [state.form for state in self._earlier.get(debate_id, ())]
+        return any(is_same_form(form, each) for each in (*held, *self._were_aside.get(debate_id, ())))
 
     def continues(self, other: Forms, debate_id: str) -> bool:
         """Whether the form about a debate has gone through all that it has gone through in `other`."""
@@ -279,7 +280,8 @@ def annotation_records(folder: Path, run_tag: str) -> Iterator[Record]:
         if kind is None:
             continue
         for debate_id, state in read_forms(path, run_tag).by_debate.items():
-            if not state.is_handed_in:
+            # In the journal of all reviewers of earlier versions, a draft of one was no change of another's verdict.
+            if not (state.is_handed_in or (path.stem == ADJUDICATIONS and state.record is not None)):
                 continue
             try:
                 record = kind.model_validate(state.record)
@@ -335,7 +337,7 @@ def unfinished_forms(folder: Path, run_tag: str) -> list[Unfinished]:
     """What was handed in before and is not now, by journal and person. Raises `DamagedDataError`."""
     found: list[Unfinished] = []
     for path in begun_journals(folder):
-        if purpose_of(path) == "assignments":
+        if purpose_of(path) == "assignments" or path.stem == ADJUDICATIONS:
             continue
         by_author: dict[str, list[str]] = {}
         for debate_id, state in read_forms(path, run_tag).by_debate.items():

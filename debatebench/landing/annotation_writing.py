@@ -170,7 +170,7 @@ class FormJournal:
         """Take in the form about a debate from another journal of the same person, and return what it is now.
 
         A form that goes on from the one here, or that was not begun here, takes its place. Any other one is kept aside
-        as that of `window`, unless the person has chosen between the two before.
+        as that of `window`, unless it was here before, or the person has chosen between the two.
         """
         theirs = other.of(debate_id)
 
@@ -183,7 +183,7 @@ class FormJournal:
             if not ours.asides and (is_same or other.continues(forms, debate_id)):
                 is_final = theirs.is_handed_in
                 return {"type": "final", **data, "record": theirs.record} if is_final else {"type": "draft", **data}
-            if is_same or forms.was_aside(debate_id, theirs.form):
+            if is_same or forms.has_held(debate_id, theirs.form):
                 return None
             return {"type": "aside", **data, "window": window}
 

@@ -130,7 +130,7 @@ class LandingSource:
             # An earlier version may have formatted the same manifest in another way.
             manifest = kept_manifest(self.path)
             sha256 = hashlib.sha256((self.path / MANIFEST).read_bytes()).hexdigest()
-            if sha256 == landed.source_sha256 or manifest.parts_at(landed.source_sha256) is not None:
+            if sha256 == landed.source_sha256 or manifest.was(landed.source_sha256):
                 return
         raise self._lost(self.path)
 

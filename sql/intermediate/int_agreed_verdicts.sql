@@ -30,7 +30,9 @@ outcomes as (
         count(distinct winner) > 1 or count(distinct ranks) > 1 as is_parted_on_winner,
         min(winner) as winner,
         min(ranks) as ranks,
-        case when count(distinct team_scores) = 1 then min(team_scores) end as team_scores
+        case
+            when count(distinct team_scores) = 1 and count(team_scores) = count(*) then min(team_scores)
+        end as team_scores
 
     from reviews
     group by run_tag, debate_id
@@ -40,15 +42,17 @@ outcomes as (
 scored as (
 
     select
-        run_tag, debate_id,
-        unnest(scores) as score
+        reviews.run_tag, reviews.debate_id,
+        len(outcomes.reviewers) as count_reviewers,
+        unnest(reviews.scores) as score
 
     from reviews
-    where not is_against
+    inner join outcomes using (run_tag, debate_id)
+    where not reviews.is_against
 
 ),
 
--- A dimension that reviewers score differently has no agreed score.
+-- A dimension that not all reviewers score, or that they score differently, has no agreed score.
 dimensions as (
 
     select
@@ -59,7 +63,9 @@ dimensions as (
 
     from scored
     group by run_tag, debate_id, score.dimension
-    having min(score.pro) = max(score.pro) and min(score.con) = max(score.con)
+    having
+        min(score.pro) = max(score.pro) and min(score.con) = max(score.con)
+        and count(*) = min(count_reviewers)
 
 ),
 

@@ -10,7 +10,7 @@ verdicts as (
         winner, scores
 
     from staging.stg_annotations
-    where skip_reason is null
+    where skip_reason is null and is_coherent is not false
 
     union all
 

@@ -5,7 +5,7 @@ verdicts as (
 
     select run_tag, debate_id, annotator_id as person_id, false as is_adjudicated, ranks, team_scores
     from staging.stg_annotations
-    where ranks is not null
+    where ranks is not null and is_coherent is not false
 
     union all
 

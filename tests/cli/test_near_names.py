@@ -63,7 +63,10 @@ MISSPELT: dict[str, dict[tuple[str, ...], str]] = {
         ("demo", "secnd", "--max-drop", "9"): "second",
         ("demo", "second", "--max-drop", "9", "--debater", "sim-altas"): "sim-atlas",
     },
-    "import": {("debatebnch", ".", "--run-tag", "i"): "debatebench"},
+    "import": {
+        ("debatebnch", ".", "--run-tag", "i"): "debatebench",
+        ("debateflow", ".", "--run-tag", "i", "--rubric", "debateflo"): "debateflow",
+    },
     "build": {
         ("--from-journals", "--without", "demmo"): "demo",
         ("--select", "leaderbord"): "leaderboard",

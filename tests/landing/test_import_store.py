@@ -13,14 +13,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, counts, kept_records, landed, only
 
+from debatebench.landing.annotation_journals import annotations_folder
+from debatebench.landing.annotation_writing import FormJournal
 from debatebench.landing.importers.kept import read_import
 from debatebench.landing.importers.store import add_import
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.records import Debate, Dimension, Run, Topic
 from debatebench.shared.workspace import Workspace, init_workspace
+from debatebench.warehouse.update import update_warehouse
 
 FULL, OLD, SELF_PLAY = (json.loads(line) for line in ORIGINAL.read_text(encoding="utf-8").splitlines())
 
@@ -439,6 +443,28 @@ def test_a_rubric_supplies_the_scales_that_the_source_does_not_state_then_or_lat
         add_import(workspace, "t", "debatebench", ORIGINAL, rubric="mine")
     add_import(workspace, "t", "debatebench", ORIGINAL, rubric="mine", replace=True)
     assert scales_of(workspace)["clarity"][1] == 3
+
+
+def test_a_rubric_that_comes_later_or_is_exchanged_lands_unless_people_have_judged_with_it(workspace: Workspace):
+    def scales() -> list[tuple[Any, ...]]:
+        update_warehouse(workspace, None, now=lambda: datetime(2026, 1, 1), build=False)
+        with duckdb.connect(str(workspace.database), read_only=True) as con:
+            return con.execute("select max_score from raw.dimensions where dimension = 'clarity'").fetchall()
+
+    rubrics = workspace.root / "configs" / "rubrics"
+    rubrics.mkdir(parents=True)
+    for name, highest in (("five", 5), ("three", 3)):
+        (rubrics / f"{name}.yaml").write_text(f"dimensions: {{clarity: {{min: 0, max: {highest}}}}}", encoding="utf-8")
+    add_import(workspace, "t", "debatebench", ORIGINAL)
+    assert scales() == [(None,)]
+    add_import(workspace, "t", "debatebench", ORIGINAL, rubric="five")
+    assert scales() == [(5,)]
+    add_import(workspace, "t", "debatebench", ORIGINAL, rubric="three", replace=True)
+    assert scales() == [(3,)]
+    FormJournal(annotations_folder(workspace.journal, "t") / "ann.jsonl", "t").save("d", "ann", 0, {}, "2026-01-01")
+    with pytest.raises(UsageError, match="was judged here with its present rubric by ann"):
+        add_import(workspace, "t", "debatebench", ORIGINAL, rubric="five", replace=True)
+    assert scales() == [(3,)]
 
 
 def test_a_rubric_is_all_dimensions_of_a_source_without_any_and_never_another_scale(workspace: Workspace):

@@ -28,7 +28,7 @@ from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import write_journal
 from debatebench.landing.annotation_journals import annotations_folder
-from debatebench.landing.annotation_writing import FormJournal
+from debatebench.landing.annotation_writing import FormJournal, StaleError
 from debatebench.landing.importers.store import add_import
 from debatebench.output.annotation.assignments import Team, change_team, in_order, open_team, share_out, team_status
 from debatebench.output.annotation.debates import read_material
@@ -597,7 +597,9 @@ def test_forms_from_two_computers_are_merged_and_where_both_differ_the_person_ch
         f"1 form taken from {path}; 1 form with two versions, between which you choose on the page"
     )
     assert ours.state(second).form["winner"] == "tie"
-    (aside,) = ours.state(first).asides.values()
+    ((window, aside),) = ours.state(first).asides.items()
+    # The page names the window when the person chooses.
+    assert re.fullmatch(r"merged-[A-Za-z0-9-]{1,33}", window)
     assert (ours.state(first).form["winner"], aside.form["winner"]) == ("pro", "con")
     assert ours.next_key() == first.key
     update_warehouse(here, None, now=now, build=False)
@@ -607,6 +609,10 @@ def test_forms_from_two_computers_are_merged_and_where_both_differ_the_person_ch
     assert merge_forms(ours, path).startswith("0 forms taken")
     state = ours.drop(first, ours.state(first).revision, *ours.state(first).asides).state
     assert (state.form["winner"], state.is_handed_in) == ("pro", True)
+    assert merge_forms(ours, path) == f"0 forms taken from {path}"
+
+    # Nor does a version that was taken and then changed here come back.
+    ours.save(second, ours.state(second).revision, {"winner": "pro"})
     assert merge_forms(ours, path) == f"0 forms taken from {path}"
 
     # A journal that goes on from the one here is the later one, and that from which it went on is the earlier one.
@@ -619,6 +625,26 @@ def test_forms_from_two_computers_are_merged_and_where_both_differ_the_person_ch
     assert ours.state(second).is_handed_in
     update_warehouse(here, None, now=now, build=False, replace_landed=True)
     assert rows(here, mine) == sorted([(first.debate_id, "pro"), (second.debate_id, "con")])
+
+
+def test_versions_aside_on_the_other_computer_are_merged_too(tmp_path: Path):
+    ours, theirs = (session_of(imported_workspace(tmp_path / name), run_tag="flow") for name in ("here", "there"))
+    first = ours.debates[0]
+    theirs.hand_in(first, 0, full_form(FLOW, winner="pro"))
+    with pytest.raises(StaleError):
+        theirs.save(first, 0, full_form(FLOW, winner="con"), window="w2")
+    assert "1 form with two versions" in merge_forms(ours, theirs.journal.path)
+    assert ours.state(first).form["winner"] == "pro"
+    assert [aside.form["winner"] for aside in ours.state(first).asides.values()] == ["con"]
+
+
+def test_a_debate_that_is_not_coherent_has_no_verdict_whatever_else_was_chosen(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    session = session_of(workspace, run_tag="flow")
+    session.hand_in(session.debates[0], 0, full_form(FLOW, winner="con", is_coherent=False))
+    update_warehouse(workspace, None, now=now, build=False)
+    said = "select winner, scores, is_coherent from raw.annotations where annotator_id = 'ann'"
+    assert rows(workspace, said) == [(None, None, False)]
 
 
 @pytest.mark.parametrize(

@@ -77,17 +77,34 @@ class ImportManifest(_Frozen):
     rubric: dict[str, DimensionConfig] | None = None
     """Dimensions whose scales hold where the source states none; None if no rubric was named."""
     parts: tuple[Part, ...] = ()
+    former: tuple[str, ...] | None = None
+    """The SHA-256 of the manifest's file before each change of the rubric."""
 
     def content(self) -> str:
         """The content of the manifest's file."""
         # A part without rules is written as earlier versions wrote it.
         return self.model_dump_json(indent=2, exclude_none=True) + "\n"
 
+    def with_rubric(self, rubric: dict[str, DimensionConfig]) -> ImportManifest:
+        """The manifest with these dimensions, which remembers what it was."""
+        if rubric == self.rubric or not self.parts:
+            return self.model_copy(update={"rubric": rubric})
+        counts = range(1, len(self.parts) + 1)
+        hashes = [self.model_copy(update={"parts": self.parts[:count]}).sha256() for count in counts]
+        return self.model_copy(update={"rubric": rubric, "former": (*(self.former or ()), *hashes)})
+
+    def sha256(self) -> str:
+        """The SHA-256 of the content of the manifest's file."""
+        return hashlib.sha256(self.content().encode()).hexdigest()
+
+    def was(self, sha256: str) -> bool:
+        """Whether the file ever had this hash: with fewer parts, or with another rubric."""
+        return self.parts_at(sha256) is not None or sha256 in (self.former or ())
+
     def parts_at(self, sha256: str) -> int | None:
         """How many of the parts there were when the file had this hash; None if it never had."""
         for count in range(len(self.parts), 0, -1):
-            earlier = self.model_copy(update={"parts": self.parts[:count]})
-            if hashlib.sha256(earlier.content().encode()).hexdigest() == sha256:
+            if self.model_copy(update={"parts": self.parts[:count]}).sha256() == sha256:
                 return count
         return None
 

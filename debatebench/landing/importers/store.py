@@ -122,16 +122,18 @@ def importing(
                 f"'{run_tag}' contains imports of the format '{manifest.format}'; import '{format_name}' under "
                 "another tag."
             )
-        manifest = _with_rubric(workspace, manifest, rubric, replace=replace)
+        annotations = annotations_folder(workspace.journal, run_tag)
+        here = _PeopleHere(annotators_in(annotations), reviewers_in(annotations))
+        manifest = _with_rubric(workspace, manifest, rubric, here, replace=replace)
         try:
-            annotations = annotations_folder(workspace.journal, run_tag)
-            here = _PeopleHere(annotators_in(annotations), reviewers_in(annotations))
             yield _import(importer, files, path, folder, manifest, here, replace=replace, with_rows=with_rows)
         finally:
             _clear(folder)
 
 
-def _with_rubric(workspace: Workspace, manifest: ImportManifest, name: str | None, *, replace: bool) -> ImportManifest:
+def _with_rubric(
+    workspace: Workspace, manifest: ImportManifest, name: str | None, here: _PeopleHere, *, replace: bool
+) -> ImportManifest:
     if name is None:
         return manifest
     dimensions = load_rubric(part_path(workspace, "rubrics", name)).dimensions
@@ -140,7 +142,13 @@ def _with_rubric(workspace: Workspace, manifest: ImportManifest, name: str | Non
             f"'{manifest.run_tag}' was imported with another rubric, or with other scales in it; --replace puts the "
             f"rubric '{name}' in its place."
         )
-    return manifest.model_copy(update={"rubric": dimensions})
+    people = [*here.annotators, *here.reviewers]
+    if manifest.rubric not in (None, dimensions) and people:
+        raise UsageError(
+            f"'{manifest.run_tag}' was judged here with its present rubric by {', '.join(people)}; for the rubric "
+            f"'{name}', import under another tag."
+        )
+    return manifest.with_rubric(dimensions)
 
 
 def _import(

@@ -84,9 +84,12 @@ def _missing_outcome(form: dict[str, Any], debate: ShownDebate) -> dict[str, str
 
 
 def verdict_of(form: dict[str, Any], debate: ShownDebate) -> dict[str, Any]:
-    """What a form says, as an annotation has it. A skipped debate has no verdict, whatever else was filled in."""
+    """What a form says, as an annotation has it. A debate that is skipped or not coherent has no verdict, whatever else
+    was filled in."""
     if form["skip_reason"] is not None:
         return {"skip_reason": form["skip_reason"], "justification": form["justification"]}
+    if form["is_coherent"] is False:
+        return {"is_coherent": False, "justification": form["justification"]}
     said = {name: form[name] for name in ("justification", "confidence", "is_coherent")}
     return {**said, **outcome_of(form, debate)}
 

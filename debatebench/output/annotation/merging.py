@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from debatebench.landing.annotation_journals import read_forms
@@ -28,10 +29,13 @@ def merge_forms(session: Session, path: Path) -> str:
     before = session.journal.forms()
     known = {debate_id: before.of(debate_id) for debate_id in debates}
     at = session.now().isoformat(timespec="seconds")
-    merged = {
-        debate_id: session.journal.merge(debate_id, session.author, other, f"merged at {at}", at)
-        for debate_id in debates
-    }
+    window = "merged-" + re.sub(r"[^0-9A-Za-z]", "-", at)
+    for debate_id in debates:
+        session.journal.merge(debate_id, session.author, other, window, at)
+        for number, aside in enumerate(other.of(debate_id).asides.values(), 1):
+            if not session.journal.forms().has_held(debate_id, aside.form):
+                session.journal.keep_aside(debate_id, session.author, f"{window}-{number}", aside.form, at)
+    merged = {debate_id: session.journal.forms().of(debate_id) for debate_id in debates}
     apart = sum(bool(state.asides) for state in merged.values())
     taken = sum(state.revision > known[debate_id].revision for debate_id, state in merged.items())
     left_out = len(other.by_debate) - len(debates)

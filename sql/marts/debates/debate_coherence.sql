@@ -29,9 +29,9 @@ votes as (
 
     union all
 
-    select run_tag, debate_id, 'annotator' as voter, not is_coherent as is_against
+    select run_tag, debate_id, 'annotator' as voter, coalesce(not is_coherent, true) as is_against
     from staging.stg_annotations
-    where is_coherent is not null
+    where is_coherent is not null or skip_reason = 'not_a_debate'
 
 ),
 
