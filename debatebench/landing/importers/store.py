@@ -40,6 +40,7 @@ from debatebench.shared.records import Topic
 from debatebench.shared.workspace import check_run_tag, inside
 
 if TYPE_CHECKING:
+    from debatebench.config.types import DimensionConfig
     from debatebench.shared.workspace import Workspace
 
 _INCOMING = ".incoming"
@@ -111,6 +112,7 @@ def importing(
     importer = importer_of(format_name)
     if (workspace.journal / f"{run_tag}.jsonl").exists():
         raise UsageError(f"'{run_tag}' is a run that was played in this workspace; import under another tag.")
+    dimensions = None if rubric is None else load_rubric(part_path(workspace, "rubrics", rubric)).dimensions
     files = _files(importer, format_name, path)
     folder = workspace.imports / run_tag
     with _only_importer(workspace.imports, run_tag):
@@ -124,7 +126,8 @@ def importing(
             )
         annotations = annotations_folder(workspace.journal, run_tag)
         here = _PeopleHere(annotators_in(annotations), reviewers_in(annotations))
-        manifest = _with_rubric(workspace, manifest, rubric, here, replace=replace)
+        if rubric is not None and dimensions is not None:
+            manifest = _with_rubric(manifest, rubric, dimensions, here, replace=replace)
         try:
             yield _import(importer, files, path, folder, manifest, here, replace=replace, with_rows=with_rows)
         finally:
@@ -132,11 +135,8 @@ def importing(
 
 
 def _with_rubric(
-    workspace: Workspace, manifest: ImportManifest, name: str | None, here: _PeopleHere, *, replace: bool
+    manifest: ImportManifest, name: str, dimensions: dict[str, DimensionConfig], here: _PeopleHere, *, replace: bool
 ) -> ImportManifest:
-    if name is None:
-        return manifest
-    dimensions = load_rubric(part_path(workspace, "rubrics", name)).dimensions
     if manifest.rubric is not None and manifest.rubric != dimensions and not replace:
         raise UsageError(
             f"'{manifest.run_tag}' was imported with another rubric, or with other scales in it; --replace puts the "
