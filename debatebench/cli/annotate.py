@@ -153,7 +153,7 @@ def _serve(work: Session | Review, *, port: int, open_browser: bool) -> None:
     from debatebench.output.serving.serve import serve
 
     session = work if isinstance(work, Session) else work.session
-    what = "annotated" if isinstance(work, Session) else "with an agreed verdict"
+    what = "annotated" if isinstance(work, Session) else "reviewed"
     if session.material.left_out:
         warn(session.material.left_out)
     note(f"{session.progress().words(what)}. Ctrl-C stops the server.")

@@ -685,6 +685,89 @@ def test_a_name_that_differs_in_case_is_refused_with_the_known_ones(tmp_path: Pa
         change_team(workspace, TAG, leaving=("dan",))
 
 
+def test_the_first_to_be_assigned_joins_those_who_annotate_already(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    ann = session_of(workspace, "ann")
+    ann.hand_in(ann.debates[0], 0, full_form())
+    change_team(workspace, TAG, joining=("bob",))
+    status = {each.name: (each.debates, each.is_leaving) for each in team_status(open_team(workspace, TAG))}
+    assert status == {"ann": (3, False), "bob": (3, False)}
+    assert len(session_of(workspace, "ann").debates) == 3
+    # Whoever names everyone says it.
+    change_team(workspace, TAG, annotators=("bob",))
+    assert {each.name: each.is_leaving for each in team_status(open_team(workspace, TAG))} == {
+        "ann": True,
+        "bob": False,
+    }
+
+
+def test_a_debate_that_moved_while_its_page_was_open_stays_with_who_begins_it(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    change_team(workspace, TAG, annotators=("ann",))
+    ann = session_of(workspace, "ann")
+    change_team(workspace, TAG, joining=("bob",), leaving=("ann",))
+    handed_in, begun = ann.debates[:2]
+    ann.hand_in(handed_in, 0, full_form())
+    ann.save(begun, 0, {"winner": "pro"})
+    status = {each.name: each for each in team_status(open_team(workspace, TAG))}
+    assert (status["ann"].debates, status["ann"].done, status["ann"].begun) == (2, 1, 1)
+    assert status["bob"].debates == 3
+    assert {debate.debate_id for debate in session_of(workspace, "ann").debates} == {
+        handed_in.debate_id,
+        begun.debate_id,
+    }
+
+
+def test_a_name_that_is_known_exactly_is_accepted_and_another_form_of_a_reviewer_is_not(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    first = session_of(workspace, "ann")
+    first.save(first.debates[0], 0, {"winner": "pro"})
+    review = open_review(workspace, TAG, "Zed", now=now).session
+    review.save(review.debates[0], 0, {"winner": "pro"})
+    for call in (
+        lambda: session_of(workspace, "zed"),
+        lambda: change_team(workspace, TAG, joining=("zed",)),
+        lambda: change_team(workspace, TAG, annotators=("zed",)),
+    ):
+        with pytest.raises(UsageError, match="knows 'Zed', and 'zed' differs"):
+            call()
+    assert session_of(workspace, "Zed").author == "Zed"
+    # Journals of an earlier version: two forms of one name, each of which goes on.
+    for name in ("Ann", "zed"):
+        journal = FormJournal(annotations_folder(workspace.journal, TAG) / f"{name}.jsonl", TAG)
+        journal.save(first.debates[0].debate_id, name, 0, {"winner": "con"}, "2026-01-01T12:00:00")
+    change_team(workspace, TAG, joining=("ann",))
+    for name in ("ann", "Ann", "zed"):
+        assert session_of(workspace, name).author == name
+    assert open_review(workspace, TAG, "Zed", now=now).session.author == "Zed"
+    for name, known in (("ANN", "ann"), ("ZED", "zed")):
+        with pytest.raises(UsageError, match=f"knows '{known}', and '{name}' differs"):
+            session_of(workspace, name)
+
+
+def test_no_debate_is_assigned_to_the_name_of_an_imported_annotator(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    for more in ({"annotators": ("annotator-dill", "ann")}, {"joining": ("Annotator-dill",)}):
+        with pytest.raises(UsageError, match=r"has imported annotations of 'annotator-dill', so '[Aa]nnotator-dill'"):
+            change_team(workspace, TAG, **more)
+    assert not open_team(workspace, TAG).journal.path.exists()
+
+
+def test_who_leaves_a_small_team_lowers_the_overlap_and_nobody_left_is_refused_by_name(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=4)
+    change_team(workspace, TAG, annotators=("ann", "bob"))
+    assert change_team(workspace, TAG, leaving=("bob",)).startswith("bob gives 4 away")
+    assert [len(names) for names in open_team(workspace, TAG).journal.forms().assigned.values()] == [1] * 4
+    with pytest.raises(UsageError, match=r"Nobody would be left to annotate run 'made'; add someone with --assign"):
+        change_team(workspace, TAG, leaving=("ann",))
+    with pytest.raises(UsageError, match=r"--overlap 2 needs as many annotators; there is ann"):
+        change_team(workspace, TAG, annotators=("ann",), overlap=2)
+    assert [debate.debate_id for debate in session_of(workspace, "ann").debates]
+    # The overlap is the one of before again as soon as there are people for it.
+    change_team(workspace, TAG, joining=("cem",))
+    assert [len(names) for names in open_team(workspace, TAG).journal.forms().assigned.values()] == [2] * 4
+
+
 # --- DebateFlow's JSON ----------------------------------------------------------------------------------------------
 
 
@@ -789,6 +872,18 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path):
         port = str(taken.getsockname()[1])
         code, line = refused(root, "--run-tag", TAG, "--annotator", "ann", "--port", port)
     assert (code, f"Port {port} of 127.0.0.1 cannot be used" in line) == (4, True)
+
+
+def test_a_reviewed_debate_is_called_reviewed_also_where_reviewers_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    workspace = made_workspace(tmp_path / "w")
+    for name, winner in (("eve", "pro"), ("fay", "con")):
+        review = open_review(workspace, TAG, name, now=now).session
+        review.hand_in(review.debates[0], 0, verdict(winner=winner))
+    monkeypatch.setattr("debatebench.output.serving.serve.serve", lambda *_, **__: None)
+    done = debatebench_here(workspace.root, "annotate", "--run-tag", TAG, "--annotator", "eve", "--review")
+    assert f"1 of {len(review.debates)} debates are reviewed; `debatebench land`" in " ".join(done.err.split())
 
 
 def test_a_review_without_annotations_is_refused(tmp_path: Path):

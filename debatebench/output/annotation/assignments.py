@@ -18,9 +18,10 @@ from debatebench.landing.annotation_journals import (
     check_annotator,
     folded,
     read_forms,
+    reviewers_in,
 )
 from debatebench.landing.annotation_writing import FormJournal
-from debatebench.output.annotation.debates import ShownDebate, read_material
+from debatebench.output.annotation.debates import ShownDebate, imported_annotations, read_material
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 
@@ -40,18 +41,25 @@ class Team:
     debates: tuple[ShownDebate, ...]
     forms: dict[str, Forms]
     """Person with a journal → the forms."""
+    reviewers: tuple[str, ...] = ()
+    """Those with a journal of a review."""
 
     @classmethod
     def of(cls, folder: Path, run_tag: str, debates: Sequence[ShownDebate]) -> Team:
         """The team of a run as it is now; `folder` has its journals of annotations."""
         forms = {name: read_forms(folder / f"{name}.jsonl", run_tag) for name in annotators_in(folder)}
-        return cls(FormJournal(folder / f"{ASSIGNMENTS}.jsonl", run_tag), tuple(debates), forms)
+        journal = FormJournal(folder / f"{ASSIGNMENTS}.jsonl", run_tag)
+        return cls(journal, tuple(debates), forms, tuple(reviewers_in(folder)))
 
     def people(self) -> list[str]:
         """Everyone who is assigned or has a journal, by name."""
         assigned = self.journal.forms()
         named = [name for names in assigned.assigned.values() for name in names]
         return sorted({*assigned.settings.get("annotators", ()), *named, *self.forms})
+
+    def known(self) -> set[str]:
+        """Every name that is known here: of those who annotate, and of those who review."""
+        return {*self.people(), *self.reviewers}
 
     def state(self, name: str, debate_id: str) -> FormState:
         """A person's form about a debate."""
@@ -61,6 +69,19 @@ class Team:
         """Whether a person has saved anything about a debate, so that it stays with this person."""
         return self.state(name, debate_id).status != "open"
 
+    def held_by(self, name: str, assigned: Forms) -> tuple[ShownDebate, ...]:
+        """The debates of a person: all if nothing was assigned, else those assigned to the person or begun.
+
+        A debate that moved while its page was open may be begun by somebody to whom it is not assigned any more.
+        """
+        return tuple(
+            debate
+            for debate in self.debates
+            if not assigned.settings
+            or name in assigned.assigned.get(debate.debate_id, ())
+            or self.has_begun(name, debate.debate_id)
+        )
+
     def debates_of(self, name: str) -> tuple[ShownDebate, ...]:
         """The debates of a person: all if nothing was assigned. Raises `UsageError` for a person without any.
 
@@ -69,8 +90,8 @@ class Team:
         settings = self.journal.forms().settings
         if not settings:
             return self.debates
-        assigned = self.assign(settings["annotators"], settings["overlap"])
-        if mine := tuple(debate for debate in self.debates if name in assigned.get(debate.debate_id, ())):
+        self.assign(settings["annotators"])
+        if mine := self.held_by(name, self.journal.forms()):
             return mine
         listed = ", ".join(settings["annotators"])
         raise UsageError(
@@ -85,23 +106,28 @@ class Team:
 
         A debate stays with everyone who has begun it. Of the others, as few as possible move so that the numbers of
         debates that are not begun differ by at most one where they can. Nothing moves for the people and the overlap
-        of before: only debates that came later are given out. Raises `UsageError` for people or an overlap
-        that cannot be.
+        of before: only debates that came later are given out. An overlap that is not given is the one of before, or
+        everyone if they are fewer. Raises `UsageError` for people or an overlap that cannot be.
         """
         team = sorted(set(people))
         for name in team:
             check_annotator(name)
-        check_spelling(team, self.people(), self.journal.run_tag)
+        check_spelling(team, self.known(), self.journal.run_tag)
+        if not team:
+            raise UsageError(
+                f"Nobody would be left to annotate run '{self.journal.run_tag}'; add someone with --assign in the same "
+                "command."
+            )
+        if overlap is not None and not 1 <= overlap <= len(team):
+            raise UsageError(f"--overlap {overlap} needs as many annotators; there is {', '.join(team)}.")
 
         def event(forms: Forms) -> dict[str, Any] | None:
             each = overlap if overlap is not None else forms.settings.get("overlap", min(_DEFAULT_OVERLAP, len(team)))
-            if not 1 <= each <= len(team):
-                raise UsageError(f"--overlap {each} needs as many annotators; there is {', '.join(team)}.")
             settings = {"annotators": team, "overlap": each}
             ids = [debate.debate_id for debate in self.debates]
             if forms.settings == settings:
                 ids = [key for key in ids if key not in forms.assigned]
-            after = self._shared_out(ids, forms.assigned, team, each)
+            after = self._shared_out(ids, forms.assigned, team, min(each, len(team)))
             changed = {key: names for key, names in after.items() if names != forms.assigned.get(key)}
             if not ids or (not changed and forms.settings == settings):
                 return None
@@ -120,14 +146,34 @@ class Team:
 
 
 def check_spelling(names: Iterable[str], known: Collection[str], run_tag: str) -> None:
-    """Raise `UsageError` for a name that differs from another one, known or given here, only in its letters' form."""
-    seen = {folded(name): name for name in known}
+    """Raise `UsageError` for a name that differs from another one, known or given here, only in its letters' form.
+
+    A name that is known exactly so is right, also beside another one of earlier versions.
+    """
+    seen = {folded(name): name for name in sorted(known)}
     for name in names:
+        if name in known:
+            continue
         other = seen.setdefault(folded(name), name)
         if other != name:
             raise UsageError(
                 f"Run '{run_tag}' knows '{other}', and '{name}' differs from it only in the form of its letters; give "
                 f"the name as it is known. Known: {', '.join(sorted(known) or [other])}."
+            )
+
+
+def check_not_imported(database: Path, folder: Path, run_tag: str, names: Iterable[str]) -> None:
+    """Raise `UsageError` for a name under which annotations were imported, and which has no journal in `folder`.
+
+    One person would have two annotations of one debate.
+    """
+    here = set(annotators_in(folder))
+    imported = {annotation.annotator_id for annotation in imported_annotations(database, run_tag)} - here
+    for name in sorted(set(names) - here):
+        if alike := sorted(other for other in imported if folded(other) == folded(name)):
+            raise UsageError(
+                f"Run '{run_tag}' has imported annotations of '{alike[0]}', so '{name}' would be this person; choose "
+                "another name."
             )
 
 
@@ -151,12 +197,8 @@ def team_status(team: Team) -> list[PersonStatus]:
     forms = team.journal.forms()
     found = []
     for name in team.people():
-        has = [
-            debate.debate_id
-            for debate in team.debates
-            if not forms.settings or name in forms.assigned.get(debate.debate_id, ())
-        ]
-        counts = Counter(team.state(name, debate_id).status for debate_id in has)
+        has = team.held_by(name, forms)
+        counts = Counter(team.state(name, debate.debate_id).status for debate in has)
         found.append(
             PersonStatus(
                 name,
@@ -182,12 +224,15 @@ def change_team(
 ) -> str:
     """Let `annotators`, or those of before with who joins and without who leaves, annotate a run; return what moved.
 
-    Raises `UsageError` as `Team.assign` does, and for someone who leaves without having been there.
+    Those of before are everyone with forms if nothing was assigned. Raises `UsageError` as `Team.assign` and
+    `check_not_imported` do, and for someone who leaves without having been there.
     """
     team = open_team(workspace, run_tag)
     before = team.journal.forms()
-    people = set(annotators or before.settings.get("annotators", ()))
-    check_spelling([*joining, *leaving], team.people(), run_tag)
+    people = set(annotators or before.settings.get("annotators", team.forms))
+    check_spelling([*joining, *leaving], team.known(), run_tag)
+    folder = annotations_folder(workspace.journal, run_tag)
+    check_not_imported(workspace.database, folder, run_tag, [*annotators, *joining])
     if strangers := sorted(set(leaving) - people):
         listed = ", ".join(sorted(people)) or "nobody"
         raise UsageError(f"Run '{run_tag}' is not assigned to '{strangers[0]}'. Assigned: {listed}.")

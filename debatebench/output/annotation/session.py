@@ -6,25 +6,17 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.landing.annotation_journals import (
     FormState,
     annotations_folder,
-    annotators_in,
     check_annotator,
-    folded,
     is_same_form,
 )
 from debatebench.landing.annotation_writing import FormJournal, StaleError
-from debatebench.output.annotation.assignments import Team, check_spelling, in_order
-from debatebench.output.annotation.debates import (
-    Material,
-    ShownDebate,
-    imported_annotations,
-    read_material,
-)
+from debatebench.output.annotation.assignments import Team, check_not_imported, check_spelling, in_order
+from debatebench.output.annotation.debates import Material, ShownDebate, read_material
 from debatebench.output.annotation.form import BadFormError, checked, missing_in, verdict_of
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Annotation, Record
@@ -206,9 +198,9 @@ def open_session(
     check_annotator(annotator)
     material = read_material(workspace.database, run_tag)
     folder = annotations_folder(workspace.journal, run_tag)
-    _check_not_imported(workspace.database, folder, run_tag, annotator)
+    check_not_imported(workspace.database, folder, run_tag, [annotator])
     team = Team.of(folder, run_tag, material.debates)
-    check_spelling([annotator], team.people(), run_tag)
+    check_spelling([annotator], team.known(), run_tag)
     if annotators:
         team.assign(annotators, overlap)
     debates = team.debates_of(annotator)
@@ -232,16 +224,3 @@ def open_session(
             f"'{annotator}' has annotated all {len(debates):,} debates of run '{run_tag}'; --revise opens them again."
         )
     return session
-
-
-def _check_not_imported(database: Path, folder: Path, run_tag: str, annotator: str) -> None:
-    """Refuse a name under which annotations were imported: one person would have two annotations of one debate."""
-    here = set(annotators_in(folder))
-    if annotator in here:
-        return
-    imported = {annotation.annotator_id for annotation in imported_annotations(database, run_tag)}
-    if alike := sorted(name for name in imported - here if folded(name) == folded(annotator)):
-        raise UsageError(
-            f"Run '{run_tag}' has imported annotations of '{alike[0]}', so '{annotator}' would be this person; choose "
-            "another name."
-        )
