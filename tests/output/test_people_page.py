@@ -276,7 +276,7 @@ def test_people_are_compared_with_each_other_and_where_they_part_is_listed(tmp_p
     page = build_site(made, report_files("index", "people"), tmp_path / "site", now=NOW).parent / "people.html"
     assert "winner 4 2 75.0% 0.00 " in text_of(section(page, "between-people"))
     parted = text_of(section(page, "parted-people"))
-    assert "Cities should close their centres to cars. (0) 1 0 1 con flow" in parted
+    assert "Cities should close their centres to cars. (0) 1 0 1 con agreed ann flow" in parted
     assert parted.count("Cities should close") == 1
 
 
