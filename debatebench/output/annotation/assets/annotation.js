@@ -208,21 +208,18 @@ function begin() {
     }
   }
 
-  // Both choose for what the person has seen: what is saved meanwhile makes the choice stale.
+  // Both choose for what the person has seen: what is saved meanwhile makes the choice stale. The revision of this
+  // window stays until the choice is saved, or its next answer would overwrite what the other window has saved.
   function resolve(window, value) {
     const seen = theirs?.revision ?? revision;
-    return act("not chosen", () => {
-      revision = seen;
-      return send("draft", { form: value ?? read(), resolves: [window] }, value !== undefined);
-    });
+    return act("not chosen", () =>
+      send("draft", { revision: seen, form: value ?? read(), resolves: [window] }, value !== undefined),
+    );
   }
 
   function drop(window) {
     const seen = theirs?.revision ?? revision;
-    return act("not chosen", () => {
-      revision = seen;
-      return send("drop", { window });
-    });
+    return act("not chosen", () => send("drop", { revision: seen, window }));
   }
 
   function goBack(way) {
