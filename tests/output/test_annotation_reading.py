@@ -118,6 +118,10 @@ def test_twenty_long_speeches_are_read_and_judged_with_the_keyboard_only(browser
         before = scrolled()
         press("Space")
         page.wait_for_function("before => scrollY > before + 400", arg=before)
+        # The browser scrolls smoothly: it has to come to rest.
+        page.wait_for_function(
+            "() => new Promise((d) => { const y = scrollY; setTimeout(() => d(scrollY === y), 150); })"
+        )
         # From there, Tab leads into the form, which stays beside the speeches.
         press("Tab")
         assert focus_is_in(page, '[data-question="is_coherent"]')
