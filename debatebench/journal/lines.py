@@ -15,11 +15,13 @@ import msgspec
 
 from debatebench.shared.json_bytes import from_json, is_json, to_json
 
-JOURNAL_FORMAT = 2
+JOURNAL_FORMAT = 3
 """The format that a journal states in its header, which rises when events or records grow, so that an older version
 refuses it.
 
 Format 2 has later prices of a run, tokens of caches and of thinking, service tiers, and money with eighteen decimals.
+Format 3 has places and points of several teams in people's answers, reasons for a skip, and reviews that say whether a
+debate is one; journals of annotation have drafts, versions put aside and assignments.
 Earlier formats are read too. A journal in one of them gets an event of the kind `format`, which states the new number,
 before the first event that this version adds to it.
 """
