@@ -19,7 +19,7 @@ from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from mixed_run import mixed_run
 from report_warehouse import HOSTILE, NOON, make_warehouse, tournament
-from site_browser import chromium, site_address, watched
+from site_browser import chromium, site_address, violations, watched
 from site_pages import report_files
 
 from debatebench.output.report.filter_data import outcomes
@@ -661,20 +661,6 @@ def test_a_run_of_the_kept_records_alone_has_the_same_numbers(
     for mine, theirs in zip(judges, alignment, strict=True):
         assert mine[0] == theirs[0]
         assert mine[1:] == pytest.approx(theirs[1:], rel=0, abs=1e-9)
-
-
-def violations(page: Page) -> list[Any]:
-    """What axe-core finds. It is run past the page's policy, which would refuse it as it refuses every script."""
-    import axe_playwright_python
-
-    source = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
-    session = page.context.new_cdp_session(page)
-    session.send("Runtime.evaluate", {"expression": source})
-    found: list[Any] = page.evaluate(
-        "async () => (await axe.run({ preload: false })).violations.map("
-        "  (each) => [each.id, each.nodes.map((node) => node.html)])"
-    )
-    return found
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------

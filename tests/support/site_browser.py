@@ -66,8 +66,10 @@ class Watched:
         return self.page
 
     def problems(self) -> list[str]:
-        """What went wrong since the page was made."""
-        return [*self._said, *self.page.evaluate("window.refusals ?? []")]
+        """What went wrong since this was last asked. A new page is another process, so many addresses share one."""
+        found = [*self._said, *self.page.evaluate("(window.refusals ?? []).splice(0)")]
+        self._said.clear()
+        return found
 
     def listen(self) -> None:
         self.page.set_default_timeout(_TIMEOUT_MS)
@@ -122,7 +124,8 @@ def violations(page: Page) -> list[Any]:
     session = page.context.new_cdp_session(page)
     session.send("Runtime.evaluate", {"expression": source})
     found: list[Any] = page.evaluate(
-        "async () => (await axe.run()).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
+        "async () => (await axe.run({ preload: false })).violations.map("
+        "  (each) => [each.id, each.nodes.map((node) => node.html)])"
     )
     return found
 
