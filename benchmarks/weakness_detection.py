@@ -42,7 +42,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"
 from oracles import wilson_interval
 
 CONFIGS = packaged("configs")
-TAXONOMY = load_weaknesses(CONFIGS / "weaknesses.yaml")
+TAXONOMY = load_weaknesses(CONFIGS / "weaknesses.yaml").weaknesses
 TYPES = [weakness.id for weakness in TAXONOMY]
 KNOWN: dict[str, dict[str, float]] = {
     "blind": dict.fromkeys(TYPES, 0.0),

@@ -86,6 +86,12 @@ def _rubrics(workspace: Workspace, _: Mapping[str, Any]) -> tuple[str, ...]:
     return part_names(workspace, "rubrics")
 
 
+def _weaknesses(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
+    from debatebench.config.parts import load_weaknesses
+
+    return list(load_weaknesses(_path(workspace, options.get("weaknesses_path"), "weaknesses.yaml")).dimensions())
+
+
 def _path(workspace: Workspace, given: Any, name: str) -> Path:
     return workspace.config_file(name) if given is None else Path(given)
 
@@ -97,3 +103,4 @@ judges = _completed(_judges)
 topics = _completed(_topics)
 formats = _completed(_formats)
 rubrics = _completed(_rubrics)
+weaknesses = _completed(_weaknesses)

@@ -145,6 +145,16 @@ class PlayedOptions(JudgeOptions):
         list[str] | None,
         of_play("--topic", autocompletion=completion.topics, help="Play only the topic with this id. Repeatable."),
     ] = None
+    categories: Annotated[
+        list[str] | None,
+        of_play(
+            "--category",
+            help="Play only the topics of this category; with --resolution, the category of that. Repeatable.",
+        ),
+    ] = None
+    resolution: Annotated[
+        str | None, of_play("--resolution", metavar="TEXT", help="Play this motion, and no topic of topics.json.")
+    ] = None
     sample_topics: Annotated[int | None, of_play(min=1, help="Play this many topics, drawn with the seed.")] = None
     selected_debaters: Annotated[
         list[str] | None,
@@ -179,9 +189,21 @@ class PlayedOptions(JudgeOptions):
             "side.",
         ),
     ] = None
+    weakness_types: Annotated[
+        list[str] | None,
+        of_files(
+            "--weakness",
+            metavar="TYPE",
+            autocompletion=completion.weaknesses,
+            help="Inject only this weakness of the file, by id. Without --weaknesses, the file is "
+            "configs/weaknesses.yaml. Repeatable.",
+        ),
+    ] = None
     control_ratio: Annotated[
         float | None,
-        of_files(min=0, max=1, help="With --weaknesses, the share of debates that have none. Default: 0.2."),
+        of_files(
+            min=0, max=1, help="With --weaknesses or --weakness, the share of debates that have none. Default: 0.2."
+        ),
     ] = None
     debater_prompt: Annotated[
         str | None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_path
+from debatebench.config.types import TopicConfig
 from debatebench.judges import load_prompts
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
 from debatebench.plan.plan import PlanOptions
@@ -22,7 +25,7 @@ from debatebench.shared.version import git_commit
 from debatebench.shared.workspace import check_run_tag
 
 if TYPE_CHECKING:
-    from debatebench.config.types import Config, MemberConfig, TopicConfig
+    from debatebench.config.types import Config, MemberConfig
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.shared.workspace import Workspace
 
@@ -81,7 +84,7 @@ def load_inputs(workspace: Workspace, options: PlanOptions) -> Inputs:
     """
     is_quick_test = options.preset == "quick-test"
     config = _with_parts(workspace, load_config(config_path(workspace, options.config_path, "config.yaml")), options)
-    topics = load_topics(config_path(workspace, options.topics_path, "topics.json"))
+    topics = _topics(workspace, options)
     quick = workspace.configs / _QUICK_TEST_FILE
     if is_quick_test and os.path.lexists(quick) and options.models_path is None and options.judges_path is None:
         debaters, judges, panel_size = load_quick_test(workspace.config_file(_QUICK_TEST_FILE))
@@ -92,6 +95,18 @@ def load_inputs(workspace: Workspace, options: PlanOptions) -> Inputs:
     if is_quick_test:
         config = _with_panel(config, max(1, min(config.judges_per_debate, QUICK_TEST_JUDGES, len(judges))))
     return Inputs(config, topics, debaters, judges)
+
+
+def _topics(workspace: Workspace, options: PlanOptions) -> tuple[TopicConfig, ...]:
+    """The topics of the file, or the one that `--resolution` gives, with an id that only its motion can have."""
+    if options.resolution is None:
+        return load_topics(config_path(workspace, options.topics_path, "topics.json"))
+    motion = " ".join(options.resolution.split())
+    words = "-".join(re.findall(r"[a-z0-9]+", motion.lower()))[:40].strip("-")
+    topic_id = f"{words or 'motion'}-{hashlib.sha256(motion.encode()).hexdigest()[:8]}"
+    if not motion or len(options.categories or ()) > 1:
+        raise UsageError("--resolution takes the text of one motion, and with it --category at most once.")
+    return (TopicConfig(id=topic_id, motion=motion, category=next(iter(options.categories or ()), None)),)
 
 
 def config_path(workspace: Workspace, given: str | None, name: str) -> Path:
@@ -123,8 +138,9 @@ def _with_parts(workspace: Workspace, config: Config, options: PlanOptions) -> C
     if options.debate_format is not None:
         update["rounds"] = load_format(part_path(workspace, "formats", options.debate_format))
     if options.weaknesses_path is not None:
-        path = config_path(workspace, options.weaknesses_path, "weaknesses.yaml")
-        update["weaknesses"] = load_weaknesses(path)
+        taxonomy = load_weaknesses(config_path(workspace, options.weaknesses_path, "weaknesses.yaml"))
+        update["weakness_taxonomy"] = taxonomy.name
+        update["weaknesses"] = taxonomy.only(options.weakness_types or tuple(taxonomy.dimensions())).weaknesses
     return config.model_copy(update=update)
 
 

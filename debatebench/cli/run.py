@@ -43,6 +43,11 @@ _CONTRADICTIONS = {
         "--quick-test",
         "--judges-from-selection",
     ): "--quick-test has two debaters, and a debater never judges its own debates",
+    ("--prod-run", "--category"): f"--prod-run {_SAMPLING}",
+    ("--prod-run", "--resolution"): f"--prod-run {_SAMPLING}",
+    ("--resolution", "--topic"): "--resolution is a topic of its own",
+    ("--resolution", "--sample-topics"): "--resolution is one topic",
+    ("--resolution", "--topics-path"): "--resolution is a topic of its own",
     ("--judge", "--judges-from-selection"): "with --judges-from-selection the debaters are the judges",
 }
 _ALONE = ("--judges-test", "--probe", "--list-prompts")
@@ -159,8 +164,10 @@ def run(
     wanted = with_begun_options(
         begun, options.plan_options(preset=preset), {*stated, *(() if preset is None else ("preset",))}
     )
+    if wanted.weakness_types is not None and wanted.weaknesses_path is None:
+        wanted = wanted.model_copy(update={"weaknesses_path": "configs/weaknesses.yaml"})
     if wanted.control_ratio is not None and wanted.weaknesses_path is None:
-        raise UsageError("--control-ratio has no effect without --weaknesses; give both.")
+        raise UsageError("--control-ratio has no effect without --weaknesses or --weakness; give one of them.")
     if wanted.control_ratio is None and wanted.weaknesses_path is not None:
         wanted = wanted.model_copy(update={"control_ratio": CONTROL_RATIO})
     _note_packaged(workspace, wanted)

@@ -100,7 +100,8 @@ def _note_weaknesses(plan: Plan) -> None:
         return
     controls = sum(debate.weakness_type is None for debate in plan.debates)
     note(
-        f"Weaknesses: {counted(len(plan.debates) - controls, 'debate')}, and "
+        f"Weaknesses of the taxonomy {plan.config.weakness_taxonomy or 'debatebench'}: "
+        f"{counted(len(plan.debates) - controls, 'debate')}, and "
         f"{counted(controls, 'control')} without one."
     )
     for name, pro, con in weakness_counts(plan.config, plan.debates):

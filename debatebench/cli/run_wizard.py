@@ -77,7 +77,13 @@ def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanO
     from debatebench.journal.reading import has_begun
 
     journal = workspace.journal / f"{run_tag}.jsonl"
-    selecting = (options.selected_topics, options.selected_debaters, options.selected_judges)
+    selecting = (
+        options.selected_topics,
+        options.categories,
+        options.resolution,
+        options.selected_debaters,
+        options.selected_judges,
+    )
     is_selected = any(selecting) or options.sample_topics is not None or options.preset is not None
     if is_selected or not is_at_terminal() or (journal.is_file() and has_begun(journal)):
         return inputs, options

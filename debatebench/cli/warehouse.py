@@ -117,16 +117,29 @@ def import_(
             "the import need them.",
         ),
     ] = None,
+    weaknesses_path: Annotated[
+        Path | None,
+        typer.Option(
+            "--weaknesses",
+            metavar="FILE",
+            help="Take the dimensions on which weaknesses should cost points, if the source does not state them, from "
+            "this file, such as configs/weaknesses.yaml.",
+        ),
+    ] = None,
     no_build: NoBuildOption = False,
 ) -> None:
     """Import debates, annotations or gold verdicts."""
+    from debatebench.cli.playing_plan import config_path
     from debatebench.landing.importers.store import importing
     from debatebench.warehouse.publish import check_path
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
     check_path(workspace.database)
-    with importing(workspace, run_tag, format_name, path, replace=replace, rubric=rubric) as report:
+    weaknesses = None if weaknesses_path is None else config_path(workspace, str(weaknesses_path), "weaknesses.yaml")
+    with importing(
+        workspace, run_tag, format_name, path, replace=replace, rubric=rubric, weaknesses=weaknesses
+    ) as report:
         for warning in report.warnings:
             warn(warning)
         say(report.summary())

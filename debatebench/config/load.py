@@ -79,7 +79,7 @@ def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
     def setting(name: str) -> Setting:
         return file.at(*_PLACES[name])
 
-    special = ("rubric_version", "rounds", "dimensions", "elo", "weaknesses")
+    special = ("rubric_version", "rounds", "dimensions", "elo", "weaknesses", "weakness_taxonomy")
     plain = {name: setting(name).field(Config, name) for name in Config.model_fields if name not in special}
     return Config(
         **plain,

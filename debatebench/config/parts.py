@@ -14,6 +14,8 @@ from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from debatebench.config.types import DimensionConfig, Round
     from debatebench.shared.workspace import Workspace
 
@@ -24,6 +26,26 @@ class Rubric:
 
     version: str
     dimensions: dict[str, DimensionConfig]
+
+
+@dataclass(frozen=True, slots=True)
+class Taxonomy:
+    """Weaknesses that a run can inject, and the name under which it records what their ids mean."""
+
+    name: str
+    weaknesses: tuple[WeaknessConfig, ...]
+
+    def dimensions(self) -> dict[str, str]:
+        """Weakness → dimension on which it should cost points."""
+        return {weakness.id: weakness.dimension for weakness in self.weaknesses}
+
+    def only(self, types: Sequence[str]) -> Taxonomy:
+        """The same with the weaknesses of these ids, in their order here; raises `UsageError` for an unknown id."""
+        known = {weakness.id: weakness for weakness in self.weaknesses}
+        for name in types:
+            if name not in known:
+                raise UsageError(f"No weakness '{name}' in the taxonomy '{self.name}'.{known_names(name, known)}")
+        return Taxonomy(self.name, tuple(weakness for weakness in self.weaknesses if weakness.id in types))
 
 
 def part_names(workspace: Workspace, folder: str) -> tuple[str, ...]:
@@ -57,10 +79,10 @@ def load_rubric(path: Path) -> Rubric:
     )
 
 
-def load_weaknesses(path: Path) -> tuple[WeaknessConfig, ...]:
-    """Read the weaknesses that a run can inject, at least one."""
+def load_weaknesses(path: Path) -> Taxonomy:
+    """Read the weaknesses that a run can inject, at least one. A file that names no taxonomy has one of its own."""
     file = read_file(path)
-    file.allow(("weaknesses",))
+    file.allow(("taxonomy", "weaknesses"))
     found: dict[str, WeaknessConfig] = {}
     for entry in file.at("weaknesses").items():
         entry.allow(("id", "instruction", "turns", "dimension"))
@@ -74,4 +96,4 @@ def load_weaknesses(path: Path) -> tuple[WeaknessConfig, ...]:
         )
     if not found:
         raise ConfigError(f"{path}: weaknesses: found nothing; allowed: a list with at least one weakness.")
-    return tuple(found.values())
+    return Taxonomy(file.at("taxonomy").name(path.stem), tuple(found.values()))

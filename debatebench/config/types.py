@@ -276,6 +276,8 @@ class Config(_Frozen):
     judges_per_debate: int = Field(3, ge=1)
     elo: EloConfig = EloConfig()
     weaknesses: tuple[WeaknessConfig, ...] = ()
+    weakness_taxonomy: str | None = Field(None, exclude_if=lambda name: name is None)
+    """What the ids of `weaknesses` mean; None without any, and in runs of versions that knew one taxonomy only."""
 
     def weakness(self, weakness_type: str | None) -> WeaknessConfig | None:
         """The weakness with that id; None without one."""

@@ -307,9 +307,11 @@ def _of_weights_and_ties(dimensions: Iterable[Dimension], run: Run) -> Iterator[
 def _of_weaknesses(run: Run, injected: Sequence[str]) -> Iterator[_Setting]:
     """The weaknesses in a run's debates and, where it injected them itself, how."""
     yield "weaknesses", "injected", ", ".join(injected) or "none"
-    taxonomy = mapping(run.config).get("weaknesses") or ()
+    run_config = mapping(run.config)
+    taxonomy = run_config.get("weaknesses") or ()
     if not taxonomy:
         return
+    yield "weaknesses", "taxonomy", _or(run_config.get("weakness_taxonomy"), "debatebench")
     yield "weaknesses", "controls", mapping(run.options).get("control_ratio")
     yield "weaknesses", "prompt", _prompt(run, "debater_weakness")
     for weakness in taxonomy:

@@ -45,6 +45,9 @@ class PlanOptions(BaseModel):
     """The condition that picked the stored debates that are judged."""
     preset: Literal["quick-test", "prod-run"] | None = None
     selected_topics: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | None = None
+    resolution: str | None = None
+    """The motion of a topic that is in no file."""
     selected_debaters: tuple[str, ...] | None = None
     selected_judges: tuple[str, ...] | None = None
     catalogue_members: tuple[str, ...] = ()
@@ -57,6 +60,7 @@ class PlanOptions(BaseModel):
     models_path: str | None = None
     judges_path: str | None = None
     weaknesses_path: str | None = None
+    weakness_types: tuple[str, ...] | None = None
     debate_format: str | None = None
     """The name of the file in configs/formats/ whose rounds are played."""
     rubric: str | None = None

@@ -42,7 +42,7 @@ def make_plan(
     Raises `UsageError` when the inputs do not fit together: too few debaters, topics or judges, or a judge that is also
     a debater although the options do not allow it.
     """
-    topics = selected(topics, options.selected_topics, "topic")
+    topics = _of_categories(selected(topics, options.selected_topics, "topic"), options)
     debaters = selected(debaters, options.selected_debaters, "debater")
     judges = selected(judges, options.selected_judges, "judge")
     if len(debaters) < 2:
@@ -195,6 +195,15 @@ def selected(
         if wanted not in known and wanted not in in_no_file:
             raise UsageError(f"No {kind} '{wanted}'.{known_names(wanted, known)}")
     return tuple(entry for entry in entries if entry.id in ids)
+
+
+def _of_categories(topics: Sequence[TopicConfig], options: PlanOptions) -> Sequence[TopicConfig]:
+    """The topics of the chosen categories; raises `UsageError` for a category of none of them."""
+    known = dict.fromkeys(topic.category for topic in topics if topic.category is not None)
+    for name in options.categories or ():
+        if name not in known:
+            raise UsageError(f"No topic has the category '{name}'.{known_names(name, known, 'none')}")
+    return topics if options.categories is None else [each for each in topics if each.category in options.categories]
 
 
 def _sample(topics: Sequence[TopicConfig], options: PlanOptions) -> tuple[TopicConfig, ...]:

@@ -87,6 +87,7 @@ def injected(plan: Plan, scheduled: ScheduledDebate, turns: Sequence[Turn]) -> t
             side=scheduled.weakness_side,
             weakness_type=told.id,
             dimension=told.dimension,
+            taxonomy=plan.config.weakness_taxonomy,
         ),
     )
 

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 _RecordT = TypeVar("_RecordT", bound=Record)
 
 
-def landed_records(con: duckdb.DuckDBPyConnection, record: type[_RecordT], run_tag: str) -> list[_RecordT]:
-    """A run's records from one table, in the order of its key."""
+def landed_records(
+    con: duckdb.DuckDBPyConnection, record: type[_RecordT], run_tag: str, relation: str | None = None
+) -> list[_RecordT]:
+    """A run's records from one table, in the order of its key; or from a `relation` with the same columns."""
     types = column_types(record)
+    relation = relation or f"raw.{record.table}"
     rows = con.execute(
-        f"select {', '.join(types)} from raw.{record.table} where run_tag = ? order by {', '.join(record.key)}",
+        f"select {', '.join(types)} from {relation} where run_tag = ? order by {', '.join(record.key)}",
         [run_tag],
     ).fetchall()
     is_json = [sql_type == "JSON" for sql_type in types.values()]

@@ -659,6 +659,7 @@ class Weakness(Record):
     side: Side
     weakness_type: Text
     dimension: Text | None = Field(None, description="The dimension on which the flaw should cost the side points.")
+    taxonomy: Text | None = Field(None, description="What says what `weakness_type` means; null if it is not known.")
     metadata: Json = None
 
 

@@ -23,6 +23,7 @@ MISSPELT: dict[str, dict[tuple[str, ...], str]] = {
         ("--dry-run", "--judge", "sim-judge-ambre"): "sim-judge-amber",
         ("--dry-run", "--rubric", "debateflo"): "debateflow",
         ("--dry-run", "--topic", "t0001"): "t001",
+        ("--dry-run", "--weakness", "weak_evidense"): "weak_evidence",
         ("--dry-run", "--debater", "sim-altas"): "sim-atlas",
         ("--dry-run", "--debater", "Sim-Atlas"): "sim-atlas",
         ("--dry-run", "--debate-format", "karl_poper"): "karl_popper",

@@ -59,9 +59,10 @@ def test_a_debater_keeps_its_provider():
 
 
 def test_an_injected_weakness_lands_on_its_side_and_a_control_debate_has_none():
-    assert [(w.debate_id, w.side, w.weakness_type, w.dimension) for w in rows("debateflow", DEBATEFLOW, Weakness)] == [
-        ("aaaa0001", "con", "weak_evidence", "burden_fulfillment")
-    ]
+    (weakness,) = rows("debateflow", DEBATEFLOW, Weakness)
+    assert (weakness.debate_id, weakness.side, weakness.weakness_type) == ("aaaa0001", "con", "weak_evidence")
+    # The source does not say where it should cost points.
+    assert (weakness.taxonomy, weakness.dimension) == ("debateflow", None)
     assert [(d.debate_id, d.is_control) for d in rows("debateflow", DEBATEFLOW, Debate)] == [
         ("aaaa0001", False),
         ("aaaa0002", True),

@@ -22,8 +22,8 @@ from debatebench.landing.annotation_writing import FormJournal
 from debatebench.landing.importers.kept import read_import
 from debatebench.landing.importers.store import add_import
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
-from debatebench.shared.records import Debate, Dimension, Run, Topic
-from debatebench.shared.workspace import Workspace, init_workspace
+from debatebench.shared.records import Debate, Dimension, Run, Topic, Weakness
+from debatebench.shared.workspace import Workspace, init_workspace, packaged
 from debatebench.warehouse.update import update_warehouse
 
 FULL, OLD, SELF_PLAY = (json.loads(line) for line in ORIGINAL.read_text(encoding="utf-8").splitlines())
@@ -474,3 +474,21 @@ def test_a_rubric_is_all_dimensions_of_a_source_without_any_and_never_another_sc
     shutil.rmtree(workspace.imports)
     add_import(workspace, "t", "panelbench", PANELBENCH, rubric="coherence")
     assert list(scales_of(workspace)) == ["fit_to_be_judged"]
+
+
+def test_dimensions_of_weaknesses_are_supplied_when_asked_for_then_or_later(workspace: Workspace):
+    def dimensions() -> list[str | None]:
+        folder = workspace.imports / "flow"
+        return [record.dimension for record in kept_records(folder) if isinstance(record, Weakness)]
+
+    add_import(workspace, "flow", "debateflow", DEBATEFLOW)
+    assert dimensions() == [None]
+    packaged_file = packaged("configs") / "weaknesses.yaml"
+    assert add_import(workspace, "flow", "debateflow", DEBATEFLOW, weaknesses=packaged_file).part is None
+    assert dimensions() == ["burden_fulfillment"]
+    own = workspace.root / "own.yaml"
+    own.write_text("weaknesses: [{id: weak_evidence, turns: all, dimension: clash, instruction: Guess.}]", "utf-8")
+    with pytest.raises(UsageError, match=r"--replace puts those of .*own\.yaml in their place"):
+        add_import(workspace, "flow", "debateflow", DEBATEFLOW, weaknesses=own)
+    add_import(workspace, "flow", "debateflow", DEBATEFLOW, weaknesses=own, replace=True)
+    assert dimensions() == ["clash"]

@@ -21,10 +21,10 @@ from debatebench.plan.weaknesses import count_controls, weakness_counts
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import packaged
 
-PACKAGED = load_weaknesses(packaged("configs") / "weaknesses.yaml")
+PACKAGED = load_weaknesses(packaged("configs") / "weaknesses.yaml").weaknesses
 FOUR_TURNS = load_format(packaged("configs") / "formats" / "karl_popper.yaml")
 PROMPTS = PromptSet(templates=dict.fromkeys(("debater_pro", "debater_con", "debater_turn", "judge_user"), "text"))
-LATE = {"argument_dropping", "side_concession"}
+LATE = {"argument_dropping"}
 
 
 def weaknesses(count: int) -> tuple[WeaknessConfig, ...]:
@@ -138,7 +138,7 @@ def test_without_weaknesses_the_plan_is_the_same_in_everything_else():
     assert tuple(bare) == without.debates
 
 
-def test_dropping_and_conceding_begin_only_after_the_opponent_has_spoken():
+def test_dropping_begins_only_after_the_opponent_has_spoken():
     plan = plan_of(topics=10, speakers=4)
     seen = set()
     for debate in plan.debates:
@@ -189,6 +189,17 @@ def test_the_packaged_files_belong_together():
     topics = load_topics(packaged("configs") / "topics_debateflow.json")
     assert Counter(topic.category for topic in topics) == {"policy": 10, "values": 10, "empirical": 10}
     assert len({topic.motion for topic in topics}) == 30
+
+
+def test_ids_of_the_packaged_taxonomies_mean_one_thing_each():
+    first = load_weaknesses(packaged("configs") / "weaknesses_debatebench.yaml")
+    assert first.name == "debatebench"
+    alike = {each.id for each in first.weaknesses} & {each.id for each in PACKAGED}
+    assert alike == {"weak_evidence", "logical_gaps"}
+    assert {each for each in first.weaknesses if each.id in alike} == {each for each in PACKAGED if each.id in alike}
+    assert list(first.only(["logical_gaps", "weak_evidence"]).dimensions()) == ["weak_evidence", "logical_gaps"]
+    with pytest.raises(UsageError, match="No weakness 'side_concession' in the taxonomy 'debatebench'"):
+        first.only(["side_concession"])
 
 
 def test_the_documentation_lists_the_packaged_weaknesses():

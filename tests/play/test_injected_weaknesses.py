@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from datetime import datetime
@@ -30,7 +31,7 @@ from debatebench.shared.workspace import Workspace, packaged
 
 pytestmark = pytest.mark.slow
 
-TAXONOMY = {weakness.id: weakness for weakness in load_weaknesses(packaged("configs") / "weaknesses.yaml")}
+TAXONOMY = {weakness.id: weakness for weakness in load_weaknesses(packaged("configs") / "weaknesses.yaml").weaknesses}
 RUBRIC = load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml")
 FLAWED = ("--debate-format", "karl_popper", "--weaknesses", "configs/weaknesses.yaml")
 SETUP = "a study of how debates are judged"
@@ -135,10 +136,11 @@ def test_the_truth_lands_with_the_plan_and_with_the_debates(flow: tuple[Path, li
 def test_the_settings_of_the_run_say_how_weaknesses_were_injected(flow: tuple[Path, list[Received]]):
     found = dict(rows(flow[0], "select part, value from raw.run_settings where item = 'weaknesses'"))
     assert found["injected"] == ", ".join(sorted(TAXONOMY))
+    assert found["taxonomy"] == "debateflow"
     assert found["controls"] == "0.25"
     assert found["argument_dropping"].startswith("after_opponent, clash_engagement, ")
     assert len(found["prompt"]) == 12
-    assert len(found) == 8
+    assert len(found) == 9
 
 
 def test_a_transcript_for_a_person_does_not_name_the_weakness(flow: tuple[Path, list[Received]]):
@@ -171,7 +173,7 @@ def test_a_run_goes_on_with_its_weaknesses_and_without_its_options(tmp_path: Pat
     planned = "select debate_id, weakness_type, weakness_side from raw.schedule where weakness_type is not null"
     injected = "select debate_id, weakness_type, side from raw.weaknesses"
     assert sorted(rows(root, planned)) == sorted(rows(root, injected))
-    own.write_text(own.read_text(encoding="utf-8").replace("Give ground", "Give some ground"), encoding="utf-8")
+    own.write_text(own.read_text(encoding="utf-8").replace("Drift towards", "Drift slowly towards"), encoding="utf-8")
     refused = play(root, "--resume", "--no-build")
     assert refused.code == 2
     assert "weaknesses (side_concession changed: instruction)" in refused.error_line
@@ -187,7 +189,7 @@ def test_a_weakness_that_has_not_begun_when_a_debate_breaks_off_was_not_injected
     injected = rows(root, "select weakness_type, side from raw.weaknesses")
     assert injected
     assert {side for _, side in injected} == {"pro"}
-    assert not {name for name, _ in injected} & {"argument_dropping", "side_concession"}
+    assert "argument_dropping" not in {name for name, _ in injected}
     assert rows(root, "select count(*) from raw.debates where is_control = false") == [(12,)]
 
 
@@ -270,11 +272,33 @@ PAIR = (*SMALL, "--debater", "sim-breeze", "--rubric", "debateflow")
 def test_a_dry_run_counts_the_weaknesses_and_a_run_without_them_says_nothing(tmp_path: Path):
     done = dry_run(tmp_path, *PAIR, *FLAWED, "--debates-per-pair", "3", "--control-ratio", "0.1666")
     assert done.code == 0, done.err
-    assert "Weaknesses: 10 debates, and 2 controls without one." in done.err
+    assert "Weaknesses of the taxonomy debateflow: 10 debates, and 2 controls without one." in done.err
     for name in TAXONOMY:
         assert f"  {name}: 1 on pro, 1 on con." in done.err
     assert "no judge of this run scores" not in done.err
     assert "Weaknesses" not in dry_run(tmp_path, *PAIR).err
+
+
+def test_one_weakness_one_category_and_one_motion_are_chosen(tmp_path: Path):
+    chosen = ("--weakness", "side_concession", "--weakness", "weak_evidence", "--control-ratio", "0")
+    motion = ("--resolution", "  This house would ban cars\n in cities ", "--category", "policy")
+    debaters = ("--debater", "sim-atlas", "--debater", "sim-breeze")
+    shape = ("--debate-format", "karl_popper", "--rubric", "debateflow", "--no-input", "--no-build")
+    done = debatebench(tmp_path, "run", "--run-tag", "flow", *debaters, *motion, *chosen, *shape)
+    assert done.code == 0, done.err
+    ((topic_id, text, category),) = rows(tmp_path, "select topic_id, motion, category from raw.topics")
+    assert (text, category) == ("This house would ban cars in cities", "policy")
+    assert re.fullmatch(r"this-house-would-ban-cars-in-cities-[0-9a-f]{8}", topic_id)
+    injected = rows(tmp_path, "select weakness_type, taxonomy from raw.weaknesses order by all")
+    assert injected == [("side_concession", "debateflow"), ("weak_evidence", "debateflow")]
+    # The run goes on with them, and without the options that chose them.
+    again = debatebench(tmp_path, "run", "--run-tag", "flow", "--no-build", "--dry-run")
+    assert again.code == 0, again.err
+    file = ("--topics-path", "configs/topics_debateflow.json", "--category", "values")
+    planned = dry_run(tmp_path, *debaters, *file)
+    assert planned.code == 0, planned.err
+    (path,) = tmp_path.glob("warehouse/plans/*.json")
+    assert {topic["category"] for topic in json.loads(path.read_text(encoding="utf-8"))["topics"]} == {"values"}
 
 
 def test_a_rubric_without_the_dimensions_that_suffer_is_pointed_out(tmp_path: Path):
@@ -291,7 +315,14 @@ def test_the_format_of_the_debate_may_have_its_former_option(tmp_path: Path):
 
 def test_options_that_cannot_be_used_are_refused_with_the_way_out(tmp_path: Path):
     for arguments, words in (
-        (("--control-ratio", "0.5"), "--control-ratio has no effect without --weaknesses; give both."),
+        (
+            ("--control-ratio", "0.5"),
+            "--control-ratio has no effect without --weaknesses or --weakness; give one of them.",
+        ),
+        (("--weakness", "side_conzession"), "No weakness 'side_conzession' in the taxonomy 'debateflow'. Known: "),
+        (("--category", "policee"), "No topic has the category 'policee'. "),
+        (("--resolution", " "), "--resolution takes the text of one motion"),
+        (("--resolution", "Ban cars", "--topic", "x"), "--resolution and --topic cannot be combined"),
         (("--debate-format", "oxford"), "No format 'oxford' in configs/formats/. Known: karl_popper."),
         (
             ("--debate-format", "karl_popper", "--format", "yaml"),

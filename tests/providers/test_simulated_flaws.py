@@ -16,12 +16,16 @@ from debatebench.config.types import MemberConfig
 from debatebench.providers import make_provider
 from debatebench.providers.simulated.flaws import flawed_sentence, seen_flaws
 from debatebench.providers.simulated.judging import analysis_answer, judge_answer
-from debatebench.providers.simulated.phrases import THEMES, WEAKNESSES
+from debatebench.providers.simulated.phrases import THEMES
 from debatebench.providers.simulated.speech import Speaker, read_traits
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import packaged
 
-TAXONOMY = {weakness.id: weakness.dimension for weakness in load_weaknesses(packaged("configs") / "weaknesses.yaml")}
+TAXONOMY = {
+    name: dimension
+    for file in ("weaknesses_debatebench.yaml", "weaknesses.yaml")
+    for name, dimension in load_weaknesses(packaged("configs") / file).dimensions().items()
+}
 DIMENSIONS = [
     "clash_engagement",
     "burden_fulfillment",
@@ -52,7 +56,7 @@ def verdict(sections: tuple[Section, ...], parameters: dict[str, Any], seed: int
     return json.loads(judge_answer(Random(seed), traits, asked, sections, "judge"))
 
 
-@pytest.mark.parametrize("weakness", WEAKNESSES)
+@pytest.mark.parametrize("weakness", TAXONOMY)
 def test_a_flawed_speech_is_recognised_and_does_not_name_its_flaw(weakness: str):
     all_seeing = read_traits({"detects": 1})
     for seed in range(40):
@@ -65,7 +69,7 @@ def test_a_flawed_speech_is_recognised_and_does_not_name_its_flaw(weakness: str)
 
 
 def test_no_sentence_passes_for_that_of_another_weakness():
-    for weakness in WEAKNESSES:
+    for weakness in TAXONOMY:
         for seed in range(60):
             sentence = flawed_sentence(weakness, list(THEMES)[seed % len(THEMES)], Random(seed)) or ""
             found = seen_flaws([Section(sentence, "con")], read_traits({"detects": 1}), "judge")
@@ -78,7 +82,7 @@ def test_without_an_order_the_speeches_are_as_before():
 
 
 @pytest.mark.parametrize("side", ["pro", "con"])
-@pytest.mark.parametrize("weakness", WEAKNESSES)
+@pytest.mark.parametrize("weakness", TAXONOMY)
 def test_a_flaw_that_is_seen_costs_its_dimension_the_mean_and_the_debate(weakness: str, side: str):
     other = "con" if side == "pro" else "pro"
     for seed in range(20):

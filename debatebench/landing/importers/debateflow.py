@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from debatebench.config.parts import load_rubric, load_weaknesses
+from debatebench.config.parts import load_rubric
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Importer, Purpose, visible_files
 from debatebench.landing.importers.strict_source import (
     Category,
@@ -57,6 +57,7 @@ _SHORT_NAMES = {
     "adaptation": "strategic_adaptation",
 }
 _LOWEST, _HIGHEST = 1, 3
+_TAXONOMY = "debateflow"
 _FOLDERS = ("debates", "annotations", "adjudications")
 
 
@@ -85,6 +86,9 @@ class _Model(Source):
 class _Constraint(Source):
     type: Category | None = None
     target_side: SourceSide | None = None
+    own_type: Category | None = None
+    """A weakness that DebateFlow does not know, as debatebench exports it."""
+    taxonomy: Category | None = None
 
 
 class _Metadata(Source):
@@ -259,16 +263,17 @@ def _debate_records(source: _Debate, run_tag: str) -> Iterator[Record]:
 
 def _weakness(about: _Metadata, run_tag: str) -> Iterator[Weakness]:
     constraint = about.constraint
-    if constraint is None or constraint.type is None:
+    kind = None if constraint is None else constraint.type or constraint.own_type
+    if constraint is None or kind is None:
         return
     if constraint.target_side is None:
-        raise BadSourceError(f"metadata.constraint: the weakness {constraint.type[:60]!r} has no target_side.")
+        raise BadSourceError(f"metadata.constraint: the weakness {kind[:60]!r} has no target_side.")
     yield Weakness(
         run_tag=run_tag,
         debate_id=about.debate_id,
         side=constraint.target_side,
-        weakness_type=constraint.type,
-        dimension=_suffering().get(constraint.type),
+        weakness_type=kind,
+        taxonomy=_TAXONOMY if constraint.type else constraint.taxonomy,
         metadata=constraint.model_extra or None,
     )
 
@@ -343,12 +348,6 @@ def _dimensions(run_tag: str) -> tuple[Dimension, ...]:
 def _rubric() -> dict[str, DimensionConfig]:
     """The dimensions of the packaged rubric: the sources name them, and do not say what they mean."""
     return load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml").dimensions
-
-
-@cache
-def _suffering() -> dict[str, str]:
-    """Weakness → dimension on which it should cost points, for the weaknesses of the packaged file."""
-    return {weakness.id: weakness.dimension for weakness in load_weaknesses(packaged("configs") / "weaknesses.yaml")}
 
 
 def _scores(named: Iterator[tuple[str, float, float]]) -> tuple[Score, ...] | None:

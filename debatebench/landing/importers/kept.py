@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -21,7 +21,7 @@ from debatebench.landing.importers.base import SHARED, BadRecord, Imported, Key,
 from debatebench.landing.land import RowFiles, land_files, land_rows
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.json_bytes import from_json
-from debatebench.shared.records import Dimension, Record, Row, Run, Topic
+from debatebench.shared.records import Dimension, Record, Row, Run, Topic, Weakness
 
 if TYPE_CHECKING:
     import duckdb
@@ -76,29 +76,35 @@ class ImportManifest(_Frozen):
     elo: EloConfig
     rubric: dict[str, DimensionConfig] | None = None
     """Dimensions whose scales hold where the source states none; None if no rubric was named."""
+    weaknesses: dict[str, str] | None = None
+    """Weakness → dimension on which it should cost points, where the source states none; None if no file was named."""
     parts: tuple[Part, ...] = ()
     former: tuple[str, ...] | None = None
-    """The SHA-256 of the manifest's file before each change of the rubric."""
+    """The SHA-256 of the manifest's file before each change of the rubric or the weaknesses."""
 
     def content(self) -> str:
         """The content of the manifest's file."""
         # A part without rules is written as earlier versions wrote it.
         return self.model_dump_json(indent=2, exclude_none=True) + "\n"
 
-    def with_rubric(self, rubric: dict[str, DimensionConfig]) -> ImportManifest:
-        """The manifest with these dimensions, which remembers what it was."""
-        if rubric == self.rubric or not self.parts:
-            return self.model_copy(update={"rubric": rubric})
+    def supplied(
+        self, *, rubric: dict[str, DimensionConfig] | None = None, weaknesses: dict[str, str] | None = None
+    ) -> ImportManifest:
+        """The manifest with these dimensions and weaknesses, where given; it remembers what it was."""
+        update: dict[str, Any] = {"rubric": rubric or self.rubric, "weaknesses": weaknesses or self.weaknesses}
+        new = self.model_copy(update=update)
+        if new == self or not self.parts:
+            return new
         counts = range(1, len(self.parts) + 1)
         hashes = [self.model_copy(update={"parts": self.parts[:count]}).sha256() for count in counts]
-        return self.model_copy(update={"rubric": rubric, "former": (*(self.former or ()), *hashes)})
+        return new.model_copy(update={"former": (*(self.former or ()), *hashes)})
 
     def sha256(self) -> str:
         """The SHA-256 of the content of the manifest's file."""
         return hashlib.sha256(self.content().encode()).hexdigest()
 
     def was(self, sha256: str) -> bool:
-        """Whether the file ever had this hash: with fewer parts, or with another rubric."""
+        """Whether the file ever had this hash: with fewer parts, or with another rubric or other weaknesses."""
         return self.parts_at(sha256) is not None or sha256 in (self.former or ())
 
     def parts_at(self, sha256: str) -> int | None:
@@ -232,7 +238,19 @@ class TagRows:
             self.time = unit.time
         position = self.debates
         self.debates += unit.key[0] == "debate"
-        return unit.rows(position)
+        rows = unit.rows(position)
+        return rows if self.manifest.weaknesses is None else self._with_dimensions(rows, self.manifest.weaknesses)
+
+    @staticmethod
+    def _with_dimensions(rows: Iterable[Row], dimensions: Mapping[str, str]) -> Iterator[Row]:
+        """The rows; weaknesses without a dimension have that of their type."""
+        for row in rows:
+            if row.table != Weakness.table:
+                yield row
+                continue
+            weakness = Weakness.model_validate(from_json(row.json))
+            dimension = weakness.dimension or dimensions.get(weakness.weakness_type)
+            yield weakness.model_copy(update={"dimension": dimension}).row()
 
     def add(self, record: Record) -> None:
         """Add a shared record. The first record of a key counts; a later one supplies a missing category."""

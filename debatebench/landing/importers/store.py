@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config
-from debatebench.config.parts import load_rubric, part_path
+from debatebench.config.parts import load_rubric, load_weaknesses, part_path
 from debatebench.landing.annotation_journals import annotations_folder, annotators_in, folded, reviewers_in
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key, StatedFacts
@@ -78,9 +78,12 @@ def add_import(
     *,
     replace: bool = False,
     rubric: str | None = None,
+    weaknesses: Path | None = None,
 ) -> ImportReport:
     """Keep the records at `path` as `importing` does."""
-    with importing(workspace, run_tag, format_name, path, replace=replace, rubric=rubric, with_rows=False) as report:
+    with importing(
+        workspace, run_tag, format_name, path, replace=replace, rubric=rubric, weaknesses=weaknesses, with_rows=False
+    ) as report:
         return report
 
 
@@ -93,6 +96,7 @@ def importing(
     *,
     replace: bool = False,
     rubric: str | None = None,
+    weaknesses: Path | None = None,
     with_rows: bool = True,
 ) -> Iterator[ImportReport]:
     """Keep the records at `path` (a file or folder of the format) under `run_tag`, unless they are kept already.
@@ -100,8 +104,9 @@ def importing(
     A unit that is kept already is ignored if it is identical and refused if it differs; with `replace` the new one
     counts from then on. The first import under a tag freezes the workspace's rating settings. `rubric` names a file of
     configs/rubrics/; it is frozen, too, and says what the source does not say: scales of dimensions and what scores
-    mean, or all dimensions of a source without any. Only `replace` exchanges it. Either everything is kept
-    or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` names a differing unit,
+    mean, or all dimensions of a source without any. `weaknesses` is a file as `run --weaknesses` takes it; frozen, too,
+    it says on which dimensions the weaknesses of the source should cost points. Only `replace` exchanges either. All
+    is kept or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` a differing unit,
     `UsageError` a tag (also of an archived run), format or path that cannot be used or an annotator who has annotated
     here, `BusyError` another import into the same tag.
 
@@ -113,6 +118,7 @@ def importing(
     if (workspace.journal / f"{run_tag}.jsonl").exists():
         raise UsageError(f"'{run_tag}' is a run that was played in this workspace; import under another tag.")
     dimensions = None if rubric is None else load_rubric(part_path(workspace, "rubrics", rubric)).dimensions
+    suffering = None if weaknesses is None else load_weaknesses(weaknesses).dimensions()
     files = _files(importer, format_name, path)
     folder = workspace.imports / run_tag
     with _only_importer(workspace.imports, run_tag):
@@ -128,6 +134,13 @@ def importing(
         here = _PeopleHere(annotators_in(annotations), reviewers_in(annotations))
         if rubric is not None and dimensions is not None:
             manifest = _with_rubric(manifest, rubric, dimensions, here, replace=replace)
+        if suffering is not None:
+            if manifest.weaknesses not in (None, suffering) and not replace:
+                raise UsageError(
+                    f"'{run_tag}' was imported with other dimensions of its weaknesses; --replace puts those of "
+                    f"{weaknesses} in their place."
+                )
+            manifest = manifest.supplied(weaknesses=suffering)
         try:
             yield _import(importer, files, path, folder, manifest, here, replace=replace, with_rows=with_rows)
         finally:
@@ -148,7 +161,7 @@ def _with_rubric(
             f"'{manifest.run_tag}' was judged here with its present rubric by {', '.join(people)}; for the rubric "
             f"'{name}', import under another tag."
         )
-    return manifest.with_rubric(dimensions)
+    return manifest.supplied(rubric=dimensions)
 
 
 def _import(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Shape = Literal["listed", "keyed"]
 RecordT = TypeVar("RecordT", bound=Record)
 
+_TYPES = ("weak_evidence", "argument_dropping", "logical_gaps", "burden_of_proof", "side_concession")
 _SIDES = {"pro": "aff", "con": "neg", "tie": "tie"}
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _LOWEST, _HIGHEST = 1, 3
@@ -76,7 +77,7 @@ class _Flow:
         ((self._format,),) = con.execute("select format from raw.runs where run_tag = ?", [run_tag]).fetchall()
         self._topics = {topic.topic_id: topic for topic in self._all(Topic)}
         self._debaters = {debater.model_id: debater for debater in self._all(Debater)}
-        self._weaknesses = _by_debate(self._all(Weakness))
+        self._weaknesses = _by_debate(landed_records(con, Weakness, run_tag, "staging.stg_weaknesses"))
         self._turns = _by_debate(self._all(Turn))
         annotations = self._all(Annotation)
         self.annotations = [each for each in annotations if each.skip_reason is None]
@@ -111,9 +112,12 @@ class _Flow:
         topic = self._topics[debate.topic_id]
         kept = mapping(debate.metadata) if self._format == "debateflow" else {}
         weakness = next(iter(self._weaknesses[debate.debate_id]), None)
-        constraint = None
+        constraint: dict[str, Any] | None = None
         if weakness is not None:
             constraint = {"type": weakness.weakness_type, "target_side": _SIDES[weakness.side]}
+            if weakness.weakness_type not in _TYPES:
+                # DebateFlow reads no types but its own.
+                constraint |= {"type": None, "own_type": weakness.weakness_type, "taxonomy": weakness.taxonomy}
             constraint |= mapping(weakness.metadata)
         metadata = {
             "debate_id": debate.debate_id,

@@ -15,7 +15,8 @@ SENTENCES: dict[str, list[str]] = {kind: block.splitlines() for kind, block in D
 SIGNS = {sign: re.compile(rf"\b(?:{words})\b") for sign, words in DATA["signs"].items()}
 """Patterns for sentences in lower case."""
 
-WEAKNESSES: tuple[str, ...] = tuple(DATA["weaknesses"])
+WEAKNESSES: tuple[str, ...] = tuple(name for name, flaw in DATA["weaknesses"].items() if "like" not in flaw)
+"""The weaknesses that a member may have; a speech may be told to have others that are like one of them."""
 
 
 @cache

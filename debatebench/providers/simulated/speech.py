@@ -75,8 +75,10 @@ class Speaker:
             raise UsageError(
                 "The simulated provider can only produce a `speech` for pro or con, an `analysis` or a `verdict`."
             )
-        self._told = hints["weakness"] if hints.get("weakness") in WEAKNESSES else None
-        self._rng, self._traits = rng, traits if self._told is None else {**traits, self._told: 1.0}
+        told = hints.get("weakness")
+        self._told = told if told in DATA["weaknesses"] else None
+        self._rng = rng
+        self._traits = traits if self._told is None else {**traits, DATA["weaknesses"][told].get("like", told): 1.0}
         # The form on the day deviates from skill.
         self._form = min(max(traits.get("skill", 0.5) + rng.gauss(0.0, 0.08), 0.0), 1.0)
         self._side, self._other_side = ("pro", "con") if hints["side"] == "pro" else ("con", "pro")
