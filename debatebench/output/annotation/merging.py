@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from debatebench.journal.reading import has_begun
-from debatebench.landing.annotation_journals import Forms, FormState, read_forms
+from debatebench.landing.annotation_journals import Forms, FormState, begun_journals, read_forms
 from debatebench.output.annotation.debates import ShownDebate
 from debatebench.output.annotation.form import BadFormError, checked, missing_in
 from debatebench.output.annotation.session import Session
@@ -29,7 +28,7 @@ def merge_forms(session: Session, path: Path) -> str:
         raise UsageError(f"{path} is the journal of this workspace itself; name that of the other computer.")
     if path.name != own.name:
         raise UsageError(f"A journal of '{session.author}' to be merged here is named {own.name}, not {path.name}.")
-    if not has_begun(path):
+    if path not in begun_journals(path.parent):
         raise UsageError(f"{path} is not a journal: it is empty, or its first line has no end. Copy it again.")
     other = read_forms(path, session.run_tag)
     debates = [debate for debate in session.debates if debate.debate_id in other.by_debate]
