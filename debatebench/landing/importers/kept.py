@@ -295,9 +295,9 @@ def land_import(
     """Land what is kept in `warehouse/imports/<tag>`, and return the tag's resulting rows per table.
 
     `rows` are those that `read_import` would yield, if they have been read already. `landed_sha256` is the hash of the
-    manifest that landed before: if the format allows it, if the parts added since then replace nothing, and if no rubric
-    may have stood in for all dimensions, only these parts land. `annotated` are the rows of annotations made here, which
-    `rows` exclude. On an error `DamagedDataError` is raised and nothing has changed.
+    manifest that landed before: if the format allows it, if the parts added since then replace nothing, and if no
+    rubric may have stood in for all dimensions, only these parts land. `annotated` are the rows of annotations made
+    here, which `rows` exclude. On an error `DamagedDataError` is raised and nothing has changed.
     """
     if rows is not None:
         return land_files(con, rows)
