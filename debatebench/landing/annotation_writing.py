@@ -180,24 +180,35 @@ class FormJournal:
 
         return self.append(event).of(debate_id)
 
-    def merge(self, debate_id: str, author: str, other: Forms, window: str, at: str) -> FormState:
+    def merge(
+        self,
+        debate_id: str,
+        author: str,
+        other: Forms,
+        form: dict[str, Any],
+        record: dict[str, Any] | None,
+        window: str,
+        at: str,
+    ) -> FormState:
         """Take in the form about a debate from another journal of the same person, and return what it is now.
 
-        A form that goes on from the one here, or that was not begun here, takes its place. Any other one is kept aside
-        as that of `window`, unless it was here before, or the person has chosen between the two.
+        `form` is what it holds there, and `record` what lands of it if it is handed in. A form that goes on from the
+        one here, or that was not begun here, takes its place. Any other one is kept aside as that of `window`, unless
+        it was here before, or the person has chosen between the two.
         """
-        theirs = other.of(debate_id)
 
         def event(forms: Forms) -> dict[str, Any] | None:
             ours = forms.of(debate_id)
-            is_same = is_same_form(ours.form, theirs.form)
-            if forms.continues(other, debate_id) or (is_same and ours.is_handed_in >= theirs.is_handed_in):
+            is_same = is_same_form(ours.form, form)
+            if forms.continues(other, debate_id) or (is_same and (ours.is_handed_in or record is None)):
                 return None
-            data: dict[str, Any] = {"debate_id": debate_id, "author": author, "at": at, "form": theirs.form}
+            data: dict[str, Any] = {"debate_id": debate_id, "author": author, "at": at, "form": form}
             if not ours.asides and (is_same or other.continues(forms, debate_id)):
-                is_final = theirs.is_handed_in
-                return {"type": "final", **data, "record": theirs.record} if is_final else {"type": "draft", **data}
-            if is_same or forms.has_held(debate_id, theirs.form):
+                if record is not None:
+                    return {"type": "final", **data, "record": record}
+                was = {"was_handed_in": True} if other.of(debate_id).was_handed_in else {}
+                return {"type": "draft", **data, **was}
+            if is_same or forms.has_held(debate_id, form):
                 return None
             return {"type": "aside", **data, "window": window}
 
