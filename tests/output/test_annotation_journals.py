@@ -712,6 +712,31 @@ def test_forms_from_two_computers_are_merged_and_where_both_differ_the_person_ch
     assert rows(here, mine) == sorted([(first.debate_id, "pro"), (second.debate_id, "con")])
 
 
+def test_a_version_aside_is_taken_or_dropped_only_as_it_was_seen(tmp_path: Path):
+    session = session_of(imported_workspace(tmp_path), run_tag="flow")
+    first = session.debates[0]
+    session.save(first, 0, {"winner": "pro"}, window="a")
+
+    def typed(**form: str) -> dict[str, Any]:
+        with pytest.raises(StaleError):
+            session.save(first, 0, {"winner": "con", **form}, window="b")
+        return session.state(first).asides["b"].form
+
+    seen = typed()
+    last = typed(justification="Typed after another window had shown the version.")
+    with pytest.raises(StaleError, match="nothing was chosen"):
+        session.save(first, 1, seen, window="c", resolves=["b"])
+    with pytest.raises(StaleError, match="nothing was chosen"):
+        session.drop(first, 1, "b", seen)
+    state = session.state(first)
+    assert (state.form["winner"], {name: aside.form for name, aside in state.asides.items()}) == ("pro", {"b": last})
+    assert session.save(first, 1, last, window="c", resolves=["b"]).state.asides == {}
+    assert session.state(first).form == last
+    with pytest.raises(StaleError):
+        session.save(first, 0, seen, window="d")
+    assert session.drop(first, 2, "d", seen).state.asides == {}
+
+
 def test_versions_aside_on_the_other_computer_are_merged_too(tmp_path: Path):
     ours, theirs = (session_of(imported_workspace(tmp_path / name), run_tag="flow") for name in ("here", "there"))
     first = ours.debates[0]
