@@ -295,9 +295,9 @@ def test_one_weakness_one_category_and_one_motion_are_chosen(tmp_path: Path):
     again = debatebench(tmp_path, "run", "--run-tag", "flow", "--no-build", "--dry-run")
     assert again.code == 0, again.err
     file = ("--topics-path", "configs/topics_debateflow.json", "--category", "values")
-    planned = dry_run(tmp_path, *debaters, *file)
+    planned = dry_run(tmp_path / "other", *debaters, *file)
     assert planned.code == 0, planned.err
-    (path,) = tmp_path.glob("warehouse/plans/*.json")
+    (path,) = tmp_path.glob("other/warehouse/plans/*.json")
     assert {topic["category"] for topic in json.loads(path.read_text(encoding="utf-8"))["topics"]} == {"values"}
 
 
