@@ -77,6 +77,14 @@ function begin() {
     return aside.window.startsWith("merged") ? "came from another computer" : "was kept, because another window had saved first,";
   }
 
+  // A window with no answers of its own has one version only: what another window has saved meanwhile.
+  function follow(data) {
+    fill(data.form);
+    saved = data.form;
+    take(data);
+    warn(`${data.message} The form shows what was saved there.`);
+  }
+
   // Another window has saved first; what this one shows is kept beside it.
   function part(data) {
     theirs = data;
@@ -145,6 +153,7 @@ function begin() {
       // The form that was sent is on the disk, too, as a version of its own, unless it is what the other window saved.
       if (value.form && !isTaken) saved = value.form;
       if (data.revision === revision || (value.form && !differences(data.form, value.form).length)) take(data);
+      else if (!value.form && !theirs && !isChanged()) follow(data);
       else part(data);
       return { isSaved: false, isApart: true, ...data };
     }
@@ -198,11 +207,20 @@ function begin() {
       await save();
       if (isStopped || isChanged()) return;
       say("Saving …");
-      const answer = await ask();
-      if (isStopped || answer?.isSaved || answer?.isApart) return;
-      say(answer ? `Saved, but ${failed}.` : `${failed[0].toUpperCase()}${failed.slice(1)}: the server does not answer.`);
-      if (answer) warn(answer.message ?? "Not saved.");
-      if (answer?.fields) mark(answer.fields);
+      const before = revision;
+      let answer = await ask();
+      // Without an answer nobody knows whether it was done, and the same again does nothing twice. If the person changes
+      // something meanwhile, that is saved, and no more is done.
+      while (answer === null && !isStopped) {
+        say(`${failed[0].toUpperCase()}${failed.slice(1)}: the server does not answer. The page tries again every second; keep it open.`);
+        await new Promise((done) => setTimeout(done, pauseOfRetry));
+        if (saving || isChanged() || revision !== before) return;
+        answer = await ask();
+      }
+      if (isStopped || answer.isSaved || answer.isApart) return;
+      say(`Saved, but ${failed}.`);
+      warn(answer.message ?? "Not saved.");
+      if (answer.fields) mark(answer.fields);
     } finally {
       isActing = false;
     }
