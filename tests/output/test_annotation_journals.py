@@ -36,6 +36,7 @@ from debatebench.output.annotation.merging import merge_forms
 from debatebench.output.annotation.review import differences, is_apart, open_review, proposed
 from debatebench.output.annotation.review_views import review_data
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
+from debatebench.output.annotation.views import Views
 from debatebench.output.export import export
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
@@ -439,6 +440,48 @@ def test_two_reviewers_see_each_other_and_both_are_kept(tmp_path: Path):
     ]
     people = sorted(rows(workspace, "from raw.annotations where annotator_id <> 'ann'"), key=str)
     assert people == before
+
+
+def test_all_agree_is_said_of_two_who_judged_and_reviewers_are_not_counted_as_them(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=1)
+    with closing(duckdb.connect(str(workspace.database))) as con:
+        con.execute("delete from raw.annotations")
+    annotate(workspace, "ann", run_tag=TAG)
+    skipping = session_of(workspace, "ben")
+    (debate,) = skipping.debates
+    skipping.hand_in(debate, 0, full_form(winner=None, scores={}, is_coherent=None, skip_reason="language"))
+    eve = open_review(workspace, TAG, "eve", now=now)
+    assert review_data(eve, debate)["proposed"]["winner"] == "pro"
+    assert review_data(eve, debate)["marks"] == {}
+    skipping.go_back(debate, 1, "undo")
+    eve.session.hand_in(debate, 0, verdict())
+    page = Views(
+        fay := open_review(workspace, TAG, "fay", now=now).session, open_review(workspace, TAG, "fay", now=now), ""
+    )
+    assert "One person has annotated this debate." in page.debate(fay.debates[0])
+    session_of(workspace, "dan").hand_in(debate, 0, full_form())
+    assert "They do not differ." in page.debate(fay.debates[0])
+    assert "all agree" in set(review_data(open_review(workspace, TAG, "fay", now=now), debate)["marks"].values())
+
+
+def test_a_changed_review_is_reached_when_its_only_annotation_was_changed_too(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=2)
+    with closing(duckdb.connect(str(workspace.database))) as con:
+        con.execute("delete from raw.annotations")
+    session = session_of(workspace, "ann")
+    debate = session.debates[0]
+    session.hand_in(debate, 0, full_form())
+    review = open_review(workspace, TAG, "eve", now=now).session
+    review.hand_in(debate, 0, verdict())
+    review.save(debate, 1, verdict(winner="con"))
+    session.save(debate, 1, full_form(winner="con"))
+    again = open_review(workspace, TAG, "eve", now=now)
+    assert [each.debate_id for each in again.session.debates] == [debate.debate_id]
+    page = Views(again.session, again, "")
+    assert "Nobody has annotated this debate now." in page.debate(debate)
+    assert "1 changed and not handed in" in page.overview()
+    with pytest.raises(UsageError, match="no annotations to review"):
+        open_review(workspace, TAG, "fay", now=now)
 
 
 def test_a_debate_that_was_agreed_not_to_be_one_needs_only_reasons(tmp_path: Path):

@@ -157,7 +157,9 @@ async def _changed(session: Session, views: Views, request: Request, change: Cha
     except StaleError as error:
         state = await run_in_threadpool(session.state, debate)
         raise RefusedError(409, error.message, **views.state_data(debate, state)) from error
-    return JSONResponse({**views.state_data(debate, saved.state), "next": saved.next_key})
+    # A request that brings a form shows it already; the others show what comes back.
+    state = saved.state if "form" in value else await run_in_threadpool(views.filled_in, debate, saved.state)
+    return JSONResponse({**views.state_data(debate, state), "next": saved.next_key})
 
 
 def _debate(session: Session, request: Request) -> ShownDebate:

@@ -99,6 +99,7 @@ function begin() {
 
   function showVersions() {
     const versions = asides.map((aside) => ({
+      window: aside.window,
       text: `The form below is what is saved. The other version ${cameFrom(aside)} on ${aside.at.replace("T", " at ")} (UTC).`,
       sides: [["saved", theirs?.form ?? read()], ["other version", aside.form, use]],
       choices: [
@@ -108,6 +109,7 @@ function begin() {
     }));
     if (theirs)
       versions.unshift({
+        window: self,
         text: "The form below is what this window shows. Another window has saved something else.",
         sides: [["saved by the other window", theirs.form, use], ["in this window", read()]],
         choices: [
@@ -273,6 +275,8 @@ function begin() {
     if (!event.target.matches("textarea, .number")) return;
     clearTimeout(timer);
     timer = setTimeout(changed, pauseOfTyping);
+    // Shown at once, so that leaving the field by a click on a choice changes nothing under the click.
+    if (theirs || asides.length) showVersions();
     if (!isStopped) say("Saving …");
   });
   addEventListener("pagehide", save);
@@ -302,13 +306,25 @@ function begin() {
       }),
   });
   if (isChanged()) save();
-  if (form.dataset.asides === "yes")
-    fetch(form.dataset.api)
-      .then((answer) => answer.json())
-      .then((data) => {
-        if (data.revision === revision && !isChanged()) {
-          asides = data.asides;
-          showVersions();
+  if (form.dataset.asides === "yes") askForVersions();
+
+  // Like a save, this asks until there is an answer.
+  async function askForVersions() {
+    while (!isStopped) {
+      try {
+        const answer = await fetch(form.dataset.api);
+        if (answer.status < 500) {
+          const data = answer.ok ? await answer.json() : {};
+          if (data.revision === revision && !isChanged()) {
+            asides = data.asides;
+            showVersions();
+          }
+          return;
         }
-      });
+      } catch {
+        // No answer, or half of one.
+      }
+      await new Promise((done) => setTimeout(done, pauseOfRetry));
+    }
+  }
 }
