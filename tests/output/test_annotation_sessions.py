@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from annotating import full_form, imported_workspace
-from annotation_sessions import TAG, Answers, Outcome, Person, Window, answered, check_landed, now
+from annotation_sessions import TAG, Answers, Outcome, Person, Window, check_landed, now
 
 from debatebench.landing.annotation_journals import annotations_folder
 from debatebench.landing.annotation_writing import FormJournal

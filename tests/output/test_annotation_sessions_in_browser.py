@@ -20,7 +20,7 @@ import os
 import random
 import resource
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -104,6 +104,8 @@ class Browsing(Person):
         """Start the server, again at its port; without `--revise` unless nothing is left."""
         more = ["--review"] if self.is_review else ["--revise"] if self.next_key is None else []
         more += ["--port", str(self.server.port)] if self.server else []
+        # A review begins with the debates on which people differ now.
+        self.debates = self._debates()
         self.server = AnnotationServer(self.workspace, self.name, *more, run_tag=TAG)
         self.server.__enter__()
 
@@ -512,7 +514,7 @@ class Browsing(Person):
         self.opened_again()
 
     def die_saving(self, tab: Tab) -> None:
-        """Kill the server while it saves: the answer is saved or not, and the page has called it saved only if it is."""
+        """Kill the server while it saves: what the page has called saved is saved."""
         drawn = self.one_answer(tab)
         if drawn is None or tab.is_apart or tab.version != self.forms[tab.key].version:
             return

@@ -176,8 +176,14 @@ class Person(ABC):
     seen: set[str] = field(default_factory=set)
     """The states of forms that this person's steps led through."""
 
-    acts = ("choose",) * 5 + ("fill",) * 2 + ("hand_in",) * 3 + ("settle",) * 2 + ("clear", "reload", "kill")
-    acts_of_annotators = ("undo", "undo", "redo", "skip")
+    acts = (
+        ("choose",) * 5
+        + ("fill",) * 2
+        + ("hand_in",) * 3
+        + ("settle",) * 2
+        + ("undo", "undo", "redo", "clear", "reload", "kill")
+    )
+    acts_of_annotators = ("skip",)
 
     def __post_init__(self) -> None:
         self.debates = self._debates()
@@ -249,7 +255,7 @@ class Person(ABC):
         """Have the window show what is saved."""
         model = self.forms[window.key]
         window.version, window.form, window.is_apart = model.version, model.saved, False
-        if not window.version and self.is_review:
+        if not model.saved and self.is_review:
             window.form = self.proposed(window.key)
 
     def proposed(self, key: str) -> Answers:
@@ -311,7 +317,7 @@ class Person(ABC):
         assert overview["next"] == self.next_key
         page = self.ask("/")
         assert ("debates are done" in page) == (len(self.landing) == DEBATES) == (self.next_key is None)
-        assert (f'id="next" href="' in page) == (self.next_key is not None)
+        assert ('id="next" href="' in page) == (self.next_key is not None)
         assert (f"{changed} changed and not handed in" in page) == bool(changed)
         what = "reviewed" if self.is_review else "annotated"
         skipped = sum(form.get("skip_reason") is not None for form in self.landing.values())

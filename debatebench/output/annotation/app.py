@@ -29,6 +29,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from debatebench.landing.annotation_journals import FormState
 from debatebench.landing.annotation_writing import StaleError
 from debatebench.output.annotation.debates import ShownDebate
 from debatebench.output.annotation.form import BadFormError
@@ -156,10 +157,15 @@ async def _changed(session: Session, views: Views, request: Request, change: Cha
         raise RefusedError(422, error.message) from error
     except StaleError as error:
         state = await run_in_threadpool(session.state, debate)
-        raise RefusedError(409, error.message, **views.state_data(debate, state)) from error
-    # A request that brings a form shows it already; the others show what comes back.
-    state = saved.state if "form" in value else await run_in_threadpool(views.filled_in, debate, saved.state)
-    return JSONResponse({**views.state_data(debate, state), "next": saved.next_key})
+        raise RefusedError(409, error.message, **await _shown(views, debate, value, state)) from error
+    return JSONResponse({**await _shown(views, debate, value, saved.state), "next": saved.next_key})
+
+
+async def _shown(views: Views, debate: ShownDebate, value: dict[str, Any], state: FormState) -> dict[str, Any]:
+    """What an answer says of a form: a request that brings one shows it already, the others show what comes back."""
+    if "form" not in value:
+        state = await run_in_threadpool(views.filled_in, debate, state)
+    return views.state_data(debate, state)
 
 
 def _debate(session: Session, request: Request) -> ShownDebate:
