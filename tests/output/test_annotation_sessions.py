@@ -17,6 +17,7 @@ from annotation_sessions import TAG, Answers, Outcome, Person, Window, check_lan
 from debatebench.landing.annotation_journals import annotations_folder
 from debatebench.landing.annotation_writing import FormJournal
 from debatebench.output.annotation.app import make_app
+from debatebench.output.annotation.debates import ShownDebate
 from debatebench.output.annotation.session import Session, open_session
 from debatebench.shared.workspace import Workspace
 
@@ -38,6 +39,10 @@ class Requesting(Person):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.start()
+
+    def _debates(self) -> tuple[ShownDebate, ...]:
+        assert self.session is not None
+        return self.session.debates
 
     # --- the server -------------------------------------------------------------------------------------------------
 

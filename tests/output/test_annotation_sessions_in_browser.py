@@ -555,6 +555,7 @@ def play(browser: Browser, workspace: Workspace, seed: int, steps: int) -> set[s
     """One session, checked after every step; the states that it has led through."""
     for each in annotations_folder(workspace.journal, TAG).glob("*"):
         each.unlink()
+    check_landed(workspace, [])
     draw = random.Random(seed)
     names = ("ann", *draw.choice(((), ("ben",), ("eve",))))
     people: list[Browsing] = []

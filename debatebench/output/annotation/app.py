@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -85,10 +85,10 @@ def make_app(work: Session | Review, root: str) -> Starlette:
         return await changed(request, _form_save(session.hand_in))
 
     async def undo(request: Request) -> Response:
-        return await changed(request, lambda debate, value: session.go_back(debate, value["revision"], "undo"))
+        return await changed(request, _going_back(session, "undo"))
 
     async def redo(request: Request) -> Response:
-        return await changed(request, lambda debate, value: session.go_back(debate, value["revision"], "redo"))
+        return await changed(request, _going_back(session, "redo"))
 
     async def drop(request: Request) -> Response:
         return await changed(request, lambda debate, value: session.drop(debate, value["revision"], _window(value)))
@@ -111,6 +111,16 @@ def make_app(work: Session | Review, root: str) -> Starlette:
         ],
         exception_handlers={RefusedError: _refused, DebatebenchError: _failed, 404: _nothing, 405: _nothing},
     )
+
+
+def _going_back(session: Session, way: Literal["undo", "redo"]) -> Change:
+    """An undo or a redo."""
+
+    def change(debate: ShownDebate, value: dict[str, Any]) -> Saved:
+        window = _window(value) if "window" in value else None
+        return session.go_back(debate, value["revision"], way, window=window)
+
+    return change
 
 
 def _form_save(save: Callable[..., Saved]) -> Change:
