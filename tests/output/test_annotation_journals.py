@@ -298,6 +298,25 @@ def test_a_save_that_the_disk_refuses_is_not_acknowledged(tmp_path: Path, monkey
     assert session_of(Workspace(tmp_path / "w")).state(debate).form["winner"] == "con"
 
 
+def test_a_window_whose_answers_were_lost_goes_on_from_its_own_saves_only(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    session, elsewhere = session_of(workspace), session_of(workspace)
+    debate = session.debates[0]
+    session.save(debate, 0, full_form(), window="one")
+    session.hand_in(debate, 1, full_form(), window="one")
+    assert session.go_back(debate, 2, "undo", window="one").revision == 3
+    # None of the three was answered.
+    assert session.save(debate, 0, full_form(winner="con"), window="one").revision == 4
+    for window in ("two", None):
+        with pytest.raises(StaleError):
+            session.save(debate, 3, full_form(winner="tie"), window=window)
+    session.drop(debate, 4, "two")
+    # Another process has changed it, which nothing here has seen.
+    assert elsewhere.save(debate, 4, full_form(winner="tie"), window="one").revision == 5
+    with pytest.raises(StaleError):
+        session.save(debate, 3, full_form(confidence=1), window="one")
+
+
 # --- order and assignments ------------------------------------------------------------------------------------------
 
 
