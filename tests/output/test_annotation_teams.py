@@ -234,6 +234,16 @@ def _check_truths(workspace: Workspace) -> None:
         ("team_rank", 1.0 if twice == "bp_000" else 0.0),
         ("winning_teams", 1.0 if twice == "bp_000" else 0.0),
     ]
+    differences = rows(
+        workspace, "select debate_id, unit, count_pairs, is_parted from marts.people_differences order by all"
+    )
+    differ = {
+        "coherence": False,
+        "speaker_points": False,
+        "team_rank": twice != "bp_000",
+        "winning_teams": twice != "bp_000",
+    }
+    assert differences == [(twice, unit, 1, is_parted) for unit, is_parted in differ.items()]
 
 
 def _check_comparison(workspace: Workspace) -> None:

@@ -9,12 +9,14 @@
     POST /api/debates/KEY/final     the same, and the form is handed in → the same with "next": KEY or null
     POST /api/debates/KEY/undo      {"revision": n}: undo the last change or hand-in → the same with "form"
     POST /api/debates/KEY/redo      {"revision": n}: redo what was undone → the same
-    POST /api/debates/KEY/drop      {"revision": n, "window": "…"}: drop the version of a window → the same
+    POST /api/debates/KEY/drop      {"revision": n, "window": "…"}: drop the version of a window → the same; with
+                                    "seen": {…} only if that is still the version
 
 Every answer to a save has `status`, `words` for it, and in words what `undo` and `redo` would change. A refusal has a
 `message` in words, and after a hand-in that is not complete `fields`. A stale save (409) has what is saved: `revision`,
 `form` and `asides`. If it names its `window`, its form is one of `asides` until a save has this window in `resolves`,
-or it is dropped; the debate is not handed in before.
+or it is dropped; the debate is not handed in before. What takes the version of another window
+has it as its form.
 """
 
 from __future__ import annotations
@@ -91,7 +93,9 @@ def make_app(work: Session | Review, root: str) -> Starlette:
         return await changed(request, _going_back(session, "redo"))
 
     async def drop(request: Request) -> Response:
-        return await changed(request, lambda debate, value: session.drop(debate, value["revision"], _window(value)))
+        return await changed(
+            request, lambda debate, value: session.drop(debate, value["revision"], _window(value), _seen(value))
+        )
 
     async def changed(request: Request, change: Change) -> Response:
         return await _changed(session, views, request, change)
@@ -143,6 +147,13 @@ def _window(value: dict[str, Any]) -> str:
     if not isinstance(window, str) or not _WINDOW.fullmatch(window):
         raise RefusedError(400, "A window is named by 1 to 40 letters, digits and '-'.")
     return window
+
+
+def _seen(value: dict[str, Any]) -> dict[str, Any] | None:
+    seen = value.get("seen")
+    if seen is not None and not isinstance(seen, dict):
+        raise RefusedError(400, "A version that was seen is a form.")
+    return seen
 
 
 async def _changed(session: Session, views: Views, request: Request, change: Change) -> Response:

@@ -104,7 +104,7 @@ function begin() {
       sides: [["saved", theirs?.form ?? read()], ["other version", aside.form, use]],
       choices: [
         ["Take the other version", () => resolve(aside.window, aside.form)],
-        ["Keep what is saved", () => drop(aside.window)],
+        ["Keep what is saved", () => drop(aside.window, aside.form)],
       ],
     }));
     if (theirs)
@@ -154,9 +154,13 @@ function begin() {
     if (answer.status === 409 && "revision" in data) {
       // The form that was sent is on the disk, too, as a version of its own, unless it is what the other window saved.
       if (value.form && !isTaken) saved = value.form;
-      if (data.revision === revision || (value.form && !differences(data.form, value.form).length)) take(data);
-      else if (!value.form && !theirs && !isChanged()) follow(data);
-      else part(data);
+      const isSame = value.form && !differences(data.form, value.form).length;
+      const hasOwn = (value.form && !isTaken) || theirs || isChanged();
+      if (data.revision !== revision && !isSame) (hasOwn ? part : follow)(data);
+      else {
+        take(data);
+        if (!isSame) warn(data.message);
+      }
       return { isSaved: false, isApart: true, ...data };
     }
     if (answer.status === 403 || answer.status === 404) {
@@ -231,15 +235,15 @@ function begin() {
   // Both choose for what the person has seen: what is saved meanwhile makes the choice stale. The revision of this
   // window stays until the choice is saved, or its next answer would overwrite what the other window has saved.
   function resolve(window, value) {
-    const seen = theirs?.revision ?? revision;
+    const seen = theirs;
     return act("not chosen", () =>
-      send("draft", { revision: seen, form: value ?? read(), resolves: [window] }, value !== undefined),
+      send("draft", { revision: (seen ?? { revision }).revision, form: value ?? read(), resolves: [window] }, value !== undefined),
     );
   }
 
-  function drop(window) {
-    const seen = theirs?.revision ?? revision;
-    return act("not chosen", () => send("drop", { revision: seen, window }));
+  function drop(window, value) {
+    const seen = theirs;
+    return act("not chosen", () => send("drop", { revision: (seen ?? { revision }).revision, window, seen: value }));
   }
 
   function goBack(way) {
