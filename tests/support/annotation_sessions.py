@@ -124,6 +124,10 @@ class FormModel:
             del self.asides[each]
         if is_final:
             self.handed_in, self.was_handed_in = form, True
+        # What leads back to the same answers is no change.
+        while self.past and self.past[-1] == (self.saved, self.handed_in):
+            self.past.pop()
+            self.is_typing = False
         return "saved"
 
     def drop(self, version: int, window: str) -> Outcome:

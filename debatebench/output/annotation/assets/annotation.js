@@ -26,6 +26,7 @@ function begin() {
   let revision = Number(form.dataset.revision);
   let isStopped = false;
   let isActing = false;
+  let acts = 0;
   let saving = null;
   let timer = 0;
   // What the status says when nothing is being saved.
@@ -208,6 +209,7 @@ function begin() {
   // One act at a time, after everything that was changed has been saved.
   async function act(failed, ask) {
     if (isStopped || isActing) return;
+    const turn = ++acts;
     isActing = true;
     try {
       await save();
@@ -216,11 +218,13 @@ function begin() {
       const before = revision;
       let answer = await ask();
       // Without an answer nobody knows whether it was done, and the same again does nothing twice. If the person changes
-      // something meanwhile, that is saved, and no more is done.
+      // something meanwhile, that is saved, and no more is done; another act takes the place of this one.
       while (answer === null && !isStopped) {
         say(`${failed[0].toUpperCase()}${failed.slice(1)}: the server does not answer. The page tries again every second; keep it open.`);
+        isActing = false;
         await new Promise((done) => setTimeout(done, pauseOfRetry));
-        if (saving || isChanged() || revision !== before) return;
+        if (turn !== acts || saving || isChanged() || revision !== before) return;
+        isActing = true;
         answer = await ask();
       }
       if (isStopped || answer.isSaved || answer.isApart) return;
@@ -228,7 +232,7 @@ function begin() {
       warn(answer.message ?? "Not saved.");
       if (answer.fields) mark(answer.fields);
     } finally {
-      isActing = false;
+      if (turn === acts) isActing = false;
     }
   }
 
