@@ -361,15 +361,15 @@ def land_import(
     """Land what is kept in `warehouse/imports/<tag>`, and return the tag's resulting rows per table.
 
     `rows` are those that `read_import` would yield, if they have been read already. `landed_sha256` is the hash of the
-    manifest that landed before: if the format allows it, and if the parts added since then replace nothing, only these
-    parts land. `annotated` are the rows of annotations made here, which `rows` exclude. On an error `DamagedDataError`
-    is raised and nothing has changed.
+    manifest that landed before: if the format allows it, if the parts added since then replace nothing, and if no
+    rubric may have stood in for all dimensions, only these parts land. `annotated` are the rows of annotations made
+    here, which `rows` exclude. On an error `DamagedDataError` is raised and nothing has changed.
     """
     if rows is not None:
         return land_files(con, rows)
     manifest = kept_manifest(folder)
     landed_parts = _landed_parts(manifest, landed_sha256)
-    if not landed_parts:
+    if not landed_parts or _may_have_dimensions_of_rubric_alone(con, manifest):
         return land_rows(con, manifest.run_tag, chain(read_import(folder), annotated))
     new_rows = chain(_added(con, folder, manifest, landed_parts), annotated)
     return land_rows(con, manifest.run_tag, new_rows, added_to=_ROWS_OF_DEBATES)
@@ -406,6 +406,14 @@ def _added(con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifes
     for _, unit in kept_units(folder, manifest, first_part=landed_parts, landed=landed):
         yield from rows.of(unit)
     yield from rows.of_all()
+
+
+def _may_have_dimensions_of_rubric_alone(con: duckdb.DuckDBPyConnection, manifest: ImportManifest) -> bool:
+    """Whether all landed dimensions may be those of the rubric, which count only while no debate states any."""
+    if not manifest.rubric:
+        return False
+    query = "select count(*) from raw.verdicts where run_tag = ? and len(scores) > 0"
+    return con.execute(query, [manifest.run_tag]).fetchall() == [(0,)]
 
 
 def _landed_parts(manifest: ImportManifest, landed_sha256: str | None) -> int:
