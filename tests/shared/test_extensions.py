@@ -89,7 +89,7 @@ def test_a_judge_method_of_a_package_is_planned_played_shown_and_read_again(tmp_
     for command in (["retry", "tiny"], ["land", "--reparse", "--no-build"]):
         gone = debatebench_here(root, *command)
         assert gone.code == 2
-        assert "no judge method 'overview'. Known: direct, chronological, " in gone.error_line
+        assert "no judge method 'overview'. Known: direct, whole_debate, " in gone.error_line
         assert gone.error_line.endswith("If a package adds it, install that package.")
     (root / "warehouse" / "debatebench.duckdb").unlink()
     assert debatebench_here(root, "land", "--no-build").code == 0
