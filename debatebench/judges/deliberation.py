@@ -210,10 +210,11 @@ class Deliberation:
     ) -> Section:
         """Ask for a text about a speech, or about the whole debate, and return it as a section for later steps.
 
-        The text about a speech has the line that the last section has, which is the speech.
+        The section of the text about a speech is headed as that of the speech, the last one in the material.
         """
-        stage = "debate" if speech is None else "speech"
-        about = dimension if speech is None else sections[-1].about
+        stage, about = ("debate", dimension) if speech is None else ("speech", speech.section.about)
+        if speech is not None and sections and not sections[-1].is_analysis:
+            about = sections[-1].about
         hints = {"task": "analysis", "step": stage, "dimension": dimension, "positions": list(self.positions)}
         messages, nonce = self._stage(template, sections, None, dimension, speech=speech)
         return await self._written(Question("", stage, dimension, nonce, messages, hints), about, speech)

@@ -36,6 +36,11 @@ FORMULAS = {
     "dimensional_v1": lambda n, d, p: (d + 1, 2),
     "non_iterative_v1": lambda n, d, p: (d * (n + p + 2) + 1, 4),
     "debatrix_v1": lambda n, d, p: (d * (n + p + 2) + 1, n + 3),
+    "whole_debate": lambda n, d, p: (p + 2, 2),
+    "chronological_v2": lambda n, d, p: (n + p + 2, n + 2),
+    "dimensional_v2": lambda n, d, p: (d * (p + 2) + p + 2, 4),
+    "non_iterative_v2": lambda n, d, p: (d * (n + p + 2) + p + 2, 5),
+    "debatrix_v2": lambda n, d, p: (d * (n + p + 2) + p + 2, n + 4),
 }
 """Method → the calls for n speeches, d dimensions and p positions, and how many of them wait for each other."""
 

@@ -42,6 +42,9 @@ from debatebench.shared.workspace import Workspace
 PRICE = Pricing(prompt=Decimal(1), completion=Decimal(0))
 CONFIG = tiny_config(judges_per_debate=5, dimensions={"clarity": DimensionConfig(), "clash": DimensionConfig()})
 CALLS = {"direct": 1, "chronological_v1": 6, "dimensional_v1": 3, "non_iterative_v1": 17, "debatrix_v1": 17}
+LATER_CALLS = {
+    "whole_debate": 4, "chronological_v2": 8, "dimensional_v2": 12, "non_iterative_v2": 20, "debatrix_v2": 20
+}  # fmt: skip
 """Of a debate of four speeches and two positions, on two dimensions."""
 
 
@@ -106,19 +109,24 @@ def test_every_call_of_every_method_is_counted() -> None:
 
 @pytest.mark.parametrize("swap_order", [False, True])
 def test_likely_prompts_are_the_real_ones_where_answers_have_the_likely_lengths(swap_order: bool) -> None:
-    plan = plan_of(*CALLS, swap_order=swap_order, topics=3)
-    players = Players(200, text_lengths(plan.judges[0]))
-    played(plan, players)
-    found = found_by_id(plan)
-    assert {id_: member.prompt_tokens for id_, member in found.items() if id_ in CALLS} == {
-        method: round(players.characters[method] / 4) for method in CALLS
-    }
+    for calls in (CALLS, LATER_CALLS):
+        plan = plan_of(*calls, swap_order=swap_order, topics=3)
+        players = Players(200, text_lengths(plan.judges[0]))
+        played(plan, players)
+        found = found_by_id(plan)
+        assert {id_: member.calls for id_, member in found.items() if id_ in calls} == {
+            method: 3 * 2 * count for method, count in calls.items()
+        }
+        assert {id_: member.prompt_tokens for id_, member in found.items() if id_ in calls} == {
+            method: round(players.characters[method] / 4) for method in calls
+        }
 
 
 @pytest.mark.parametrize("seed", range(50))
 def test_a_plan_of_any_kind_is_estimated_within_ten_percent(seed: int) -> None:
     drawn = random.Random(seed)
-    methods = drawn.sample(list(CALLS), drawn.randint(1, len(CALLS)))
+    kinds = list(drawn.choice([CALLS, LATER_CALLS]))
+    methods = drawn.sample(kinds, drawn.randint(1, len(kinds)))
     order, limit = drawn.random() < 0.5, drawn.choice([120, 400, 900])
     if drawn.random() < 0.5:
         plan = plan_of(*methods, swap_order=order, topics=drawn.randint(1, 3), token_limit=limit)
@@ -136,9 +144,10 @@ def test_a_plan_of_any_kind_is_estimated_within_ten_percent(seed: int) -> None:
         assert players.bounds[id_] <= member.most_usd
 
 
+@pytest.mark.parametrize("calls", [CALLS, LATER_CALLS])
 @pytest.mark.parametrize("swap_order", [False, True])
-def test_the_most_bounds_what_the_requests_can_cost(swap_order: bool) -> None:
-    plan = plan_of(*CALLS, swap_order=swap_order, topics=2)
+def test_the_most_bounds_what_the_requests_can_cost(swap_order: bool, calls: dict[str, int]) -> None:
+    plan = plan_of(*calls, swap_order=swap_order, topics=2)
     players = Players(400, Texts(speech=1600, debate=1600, reason=480))
     played(plan, players)
     for method, member in found_by_id(plan).items():
