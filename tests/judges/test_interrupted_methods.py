@@ -165,12 +165,13 @@ def test_what_the_provider_refuses_for_its_length_is_an_incomplete_verdict_with_
 def test_answers_that_a_later_parser_understands_become_verdicts(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The last answer of every deliberation names its scores by another word."""
+    """The last answer of every deliberation names its scores, or the winner if it has no more, by another word."""
+    usual, other = ('"winner"', '"victor"') if method in ("whole_debate", "debatrix_v2") else ('"scores"', '"marks"')
 
     def odd(received: Received) -> Behaviour:
         if schema_of(received) is None or is_about_one_dimension(received):
             return method_answer(received)
-        return method_answer(received, edit=lambda said: said.replace('"scores"', '"marks"'))
+        return method_answer(received, edit=lambda said: said.replace(usual, other))
 
     with FakeProvider(method_answer) as server:
         calm = stored_workspace(tmp_path / "calm", server.url)
@@ -180,7 +181,7 @@ def test_answers_that_a_later_parser_understands_become_verdicts(
         assert judge(root, "judged", "--judge-method", method, "--no-build").code == 5
     assert stored_rows(root, "select distinct is_valid from raw.verdicts where run_tag = 'judged'") == [(False,)]
     bought = len(server.requests)
-    lenient = lambda text, form: parse_answer(text.replace('"marks"', '"scores"'), form)  # noqa: E731
+    lenient = lambda text, form: parse_answer(text.replace(other, usual), form)  # noqa: E731
     monkeypatch.setattr(deliberation, "parse_answer", lenient)
     assert debatebench_here(root, "land", "--reparse", "--no-build").code == 0
     said = "select debate_id, judge_id, is_valid, declared_winner, scores from raw.verdicts where run_tag = 'judged'"
