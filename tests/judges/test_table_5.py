@@ -1,7 +1,7 @@
 """The six rows of the Debatrix paper's table 5 on real debates: their calls, the order, and what is in them.
 
-Algorithm 1 for *Chronological* and *Debatrix*, and its reductions in section 5.2 for the others, over real HTTP. What is
-read of speeches, analyses and judgments is what appendix A.2 counts.
+Algorithm 1 for *Chronological* and *Debatrix*, and its reductions in section 5.2 for the others, over real HTTP. What
+is read of speeches, analyses and judgments is what appendix A.2 counts.
 """
 
 from __future__ import annotations
