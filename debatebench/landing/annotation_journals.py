@@ -7,7 +7,8 @@ of all reviewers in `_adjudications.jsonl`, the last about a debate; each counts
 form about the debate. The lines are those of every journal. A header names the run, and every later event replaces an
 earlier one about the same debate:
 
-    draft       what a form holds after a change; with `back_to` it is what it held at that revision, handed in or not
+    draft       what a form holds after a change; with `back_to` it is what it held at that revision, handed in or not;
+                with `was_handed_in` it comes from another computer, where it was changed after its hand-in
     final       a form that was handed in: also the record that lands
     aside       what a window wanted to save over the save of another one, kept beside it until the person chooses;
                 without a form the person has dropped it, and so has a draft or final that `resolves` it
@@ -164,7 +165,7 @@ class Forms:
             record=dict(data["record"]) if is_final else before.record,
             handed_in=form if is_final else before.handed_in,
             handed_in_by=data["author"] if is_final else before.handed_in_by,
-            was_handed_in=is_final or before.was_handed_in,
+            was_handed_in=is_final or before.was_handed_in or data.get("was_handed_in", False),
             asides={window: aside for window, aside in before.asides.items() if window not in resolved},
             undo_to=before.undo_to if is_typed and before.is_typed and before.way is None else before.revision,
             is_typed=is_typed,

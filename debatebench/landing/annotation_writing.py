@@ -10,7 +10,7 @@ from typing import Any, Literal
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import has_begun
 from debatebench.journal.writing import open_in_turn
-from debatebench.landing.annotation_journals import Forms, FormState, is_same_form, purpose_of, read_forms
+from debatebench.landing.annotation_journals import Aside, Forms, FormState, is_same_form, purpose_of, read_forms
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
@@ -97,10 +97,11 @@ class FormJournal:
     ) -> FormState:
         """Save a form that was read at `revision`, and return what it is now; with a record it is handed in.
 
-        `window` is the one that saves it, and `resolves` are those whose versions aside the person has decided against.
-        The same save again changes nothing: the answer to the first may have been lost. Raises `StaleError` if the
-        form was changed since `revision` to another one, or would be handed in with a version aside, and
-        `DamagedDataError` if its journal was deleted.
+        `window` is the one that saves it, and `resolves` are those between whose versions and the form the person has
+        chosen: the form is the version of another window. The same save again changes nothing: the answer to the first
+        may have been lost. Raises `StaleError` if the form was changed since `revision` to another one, if a version
+        that it resolves was, or if it would be handed in with a version aside, and `DamagedDataError` if its journal
+        was deleted.
         """
         self._check_kept(revision)
 
@@ -112,6 +113,9 @@ class FormJournal:
             # What is saved replaces what the same window had aside. The others were chosen from as they were seen.
             chosen = {window, *(resolves if state.revision == revision else ())}
             resolved = sorted(state.asides.keys() & chosen)
+            for other in resolved:
+                if other != window:
+                    _check_seen(state.asides[other], form)
             if is_same and not resolved and (record is None or state.is_handed_in):
                 return None
             if record is not None and len(resolved) < len(state.asides):
@@ -124,11 +128,19 @@ class FormJournal:
         return self.append(event).of(debate_id)
 
     def keep_aside(
-        self, debate_id: str, author: str, window: str, form: dict[str, Any] | None, at: str, revision: int = 0
+        self,
+        debate_id: str,
+        author: str,
+        window: str,
+        form: dict[str, Any] | None,
+        at: str,
+        revision: int = 0,
+        seen: dict[str, Any] | None = None,
     ) -> FormState:
         """Keep the version of a window beside what is saved; without a form, drop it.
 
-        Raises `StaleError` if it is dropped by someone who has not seen what is saved: that is, at another revision.
+        Raises `StaleError` if it is dropped by someone who has not seen what is saved, that is, at another revision, or
+        has `seen` another version.
         """
         self._check_kept(revision)
 
@@ -139,6 +151,8 @@ class FormJournal:
                 return None
             if form is None:
                 _check_current(state, revision)
+                if kept is not None and seen is not None:
+                    _check_seen(kept, seen)
             data = {"type": "aside", "debate_id": debate_id, "author": author, "at": at, "window": window}
             return {**data, "form": form}
 
@@ -166,24 +180,35 @@ class FormJournal:
 
         return self.append(event).of(debate_id)
 
-    def merge(self, debate_id: str, author: str, other: Forms, window: str, at: str) -> FormState:
+    def merge(
+        self,
+        debate_id: str,
+        author: str,
+        other: Forms,
+        form: dict[str, Any],
+        record: dict[str, Any] | None,
+        window: str,
+        at: str,
+    ) -> FormState:
         """Take in the form about a debate from another journal of the same person, and return what it is now.
 
-        A form that goes on from the one here, or that was not begun here, takes its place. Any other one is kept aside
-        as that of `window`, unless it was here before, or the person has chosen between the two.
+        `form` is what it holds there, and `record` what lands of it if it is handed in. A form that goes on from the
+        one here, or that was not begun here, takes its place. Any other one is kept aside as that of `window`, unless
+        it was here before, or the person has chosen between the two.
         """
-        theirs = other.of(debate_id)
 
         def event(forms: Forms) -> dict[str, Any] | None:
             ours = forms.of(debate_id)
-            is_same = is_same_form(ours.form, theirs.form)
-            if forms.continues(other, debate_id) or (is_same and ours.is_handed_in >= theirs.is_handed_in):
+            is_same = is_same_form(ours.form, form)
+            if forms.continues(other, debate_id) or (is_same and (ours.is_handed_in or record is None)):
                 return None
-            data: dict[str, Any] = {"debate_id": debate_id, "author": author, "at": at, "form": theirs.form}
+            data: dict[str, Any] = {"debate_id": debate_id, "author": author, "at": at, "form": form}
             if not ours.asides and (is_same or other.continues(forms, debate_id)):
-                is_final = theirs.is_handed_in
-                return {"type": "final", **data, "record": theirs.record} if is_final else {"type": "draft", **data}
-            if is_same or forms.has_held(debate_id, theirs.form):
+                if record is not None:
+                    return {"type": "final", **data, "record": record}
+                was = {"was_handed_in": True} if other.of(debate_id).was_handed_in else {}
+                return {"type": "draft", **data, **was}
+            if is_same or forms.has_held(debate_id, form):
                 return None
             return {"type": "aside", **data, "window": window}
 
@@ -197,3 +222,8 @@ class FormJournal:
 def _check_current(state: FormState, revision: int) -> None:
     if state.revision != revision:
         raise StaleError("This form was changed in another window since this page read it; nothing was overwritten.")
+
+
+def _check_seen(aside: Aside, form: dict[str, Any]) -> None:
+    if not is_same_form(aside.form, form):
+        raise StaleError("The other version was changed since this page read it; nothing was chosen.")

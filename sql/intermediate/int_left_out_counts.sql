@@ -63,7 +63,7 @@ verdicts_of_people as (
     select
         run_tag, debate_id,
         'annotations' as source,
-        winner is null and coalesce(len(scores), 0) = 0 and ranks is null as is_empty
+        is_coherent is not false and winner is null and coalesce(len(scores), 0) = 0 and ranks is null as is_empty
 
     from staging.stg_annotations
     where skip_reason is null

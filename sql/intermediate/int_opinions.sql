@@ -10,7 +10,11 @@ verdicts as (
         winner, scores
 
     from staging.stg_annotations
-    where skip_reason is null and is_coherent is not false
+    where
+        skip_reason is null and is_coherent is not false
+        and (run_tag, debate_id) not in (
+            select run_tag, debate_id from intermediate.int_agreed_verdicts where is_no_debate
+        )
 
     union all
 

@@ -5,7 +5,11 @@ verdicts as (
 
     select run_tag, debate_id, annotator_id as person_id, false as is_adjudicated, ranks, team_scores
     from staging.stg_annotations
-    where ranks is not null and is_coherent is not false
+    where
+        ranks is not null and skip_reason is null and is_coherent is not false
+        and (run_tag, debate_id) not in (
+            select run_tag, debate_id from intermediate.int_agreed_verdicts where is_no_debate
+        )
 
     union all
 

@@ -31,8 +31,10 @@ held as (
     from staging.stg_debates as debates
     inner join runs using (run_tag)
     left join injected using (run_tag, debate_id)
+    left join intermediate.int_agreed_verdicts as agreed using (run_tag, debate_id)
     where
         debates.format = 'two_sided'
+        and agreed.is_no_debate is not true
         and (
             (injected.count_weaknesses = 1 and injected.weakness_type <> 'all')
             or (injected.debate_id is null and debates.is_control)

@@ -36,6 +36,7 @@ from debatebench.output.annotation.merging import merge_forms
 from debatebench.output.annotation.review import differences, is_apart, open_review, proposed
 from debatebench.output.annotation.review_views import review_data
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
+from debatebench.output.annotation.views import Views
 from debatebench.output.export import export
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
@@ -441,6 +442,48 @@ def test_two_reviewers_see_each_other_and_both_are_kept(tmp_path: Path):
     assert people == before
 
 
+def test_all_agree_is_said_of_two_who_judged_and_reviewers_are_not_counted_as_them(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=1)
+    with closing(duckdb.connect(str(workspace.database))) as con:
+        con.execute("delete from raw.annotations")
+    annotate(workspace, "ann", run_tag=TAG)
+    skipping = session_of(workspace, "ben")
+    (debate,) = skipping.debates
+    skipping.hand_in(debate, 0, full_form(winner=None, scores={}, is_coherent=None, skip_reason="language"))
+    eve = open_review(workspace, TAG, "eve", now=now)
+    assert review_data(eve, debate)["proposed"]["winner"] == "pro"
+    assert review_data(eve, debate)["marks"] == {}
+    skipping.go_back(debate, 1, "undo")
+    eve.session.hand_in(debate, 0, verdict())
+    page = Views(
+        fay := open_review(workspace, TAG, "fay", now=now).session, open_review(workspace, TAG, "fay", now=now), ""
+    )
+    assert "One person has annotated this debate." in page.debate(fay.debates[0])
+    session_of(workspace, "dan").hand_in(debate, 0, full_form())
+    assert "They do not differ." in page.debate(fay.debates[0])
+    assert "all agree" in set(review_data(open_review(workspace, TAG, "fay", now=now), debate)["marks"].values())
+
+
+def test_a_changed_review_is_reached_when_its_only_annotation_was_changed_too(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=2)
+    with closing(duckdb.connect(str(workspace.database))) as con:
+        con.execute("delete from raw.annotations")
+    session = session_of(workspace, "ann")
+    debate = session.debates[0]
+    session.hand_in(debate, 0, full_form())
+    review = open_review(workspace, TAG, "eve", now=now).session
+    review.hand_in(debate, 0, verdict())
+    review.save(debate, 1, verdict(winner="con"))
+    session.save(debate, 1, full_form(winner="con"))
+    again = open_review(workspace, TAG, "eve", now=now)
+    assert [each.debate_id for each in again.session.debates] == [debate.debate_id]
+    page = Views(again.session, again, "")
+    assert "Nobody has annotated this debate now." in page.debate(debate)
+    assert "1 changed and not handed in" in page.overview()
+    with pytest.raises(UsageError, match="no annotations to review"):
+        open_review(workspace, TAG, "fay", now=now)
+
+
 def test_a_debate_that_was_agreed_not_to_be_one_needs_only_reasons(tmp_path: Path):
     workspace = imported_workspace(tmp_path)
     session = open_review(workspace, "flow", "eve", now=now).session
@@ -536,6 +579,22 @@ def test_ten_debates_reviewed_by_two_keep_every_original_and_who_agreed_on_what(
         ("e6", None, "reviewers_differ_on_the_winner", "eve, fay"),
         ("e9", "tie", "agreed", "eve"),
     ]
+    # What all reviewers call no debate is left out of agreement, and of what weaknesses show, of people and of judges.
+    found = rows(workspace, "select unit, count_debates from marts.people_agreement where unit = 'winner'")
+    assert found == [("winner", 9)]
+    no_debate = "from marts.people_differences where debate_id = 'e7'"
+    assert rows(workspace, f"select unit, is_parted, review_outcome {no_debate}") == [
+        ("coherence", False, "not_coherent")
+    ]
+    for relation in (
+        "int_opinions",
+        "int_people_pairs",
+        "int_weakness_debates",
+        "int_weakness_verdicts",
+        "int_truth_debates",
+    ):
+        ids = rows(workspace, f"select distinct debate_id from intermediate.{relation} order by 1")
+        assert ids == [(f"e{n}",) for n in range(10) if n != 7], relation
     folder = export(workspace, "debateflow", tmp_path / "out", run_tags=["ten"]).folder
     reviews = sorted((folder / "adjudications").glob("*.json"))
     assert [path.stem for path in reviews][:3] == ["e0_eve", "e0_fay", "e1_eve"]
@@ -552,6 +611,32 @@ def test_ten_debates_reviewed_by_two_keep_every_original_and_who_agreed_on_what(
         "select adjudicator_id, debate_id, case winner when 'pro' then 'aff' when 'con' then 'neg' else "
         "coalesce(winner, '') end from raw.adjudications order by all",
     )
+
+
+def test_a_debate_that_nobody_judged_has_no_truth_and_says_who_skipped_it(tmp_path: Path):
+    workspace = ten_debates(tmp_path)
+    skipped, objected, parted = "e0", "e1", "e2"
+    said = {
+        "ann": {skipped: {"skip_reason": "language"}, objected: {"is_coherent": False}, parted: {"is_coherent": False}},
+        "ben": {skipped: {"skip_reason": "cannot_judge"}, objected: {"skip_reason": "not_a_debate"}, parted: {}},
+    }
+    for name, forms in said.items():
+        session = session_of(workspace, name, "ten", revise=True)
+        for debate in session.debates:
+            if debate.debate_id in forms:
+                form = full_form(FLOW, winner="con", **forms[debate.debate_id])
+                session.hand_in(debate, session.state(debate).revision, form)
+    update_warehouse(workspace, None, now=now, replace_landed=True)
+    truths = rows(workspace, "select debate_id from intermediate.int_truth_debates order by 1")
+    assert truths == [(f"e{n}",) for n in range(2, 10)]
+    differences = rows(
+        workspace,
+        "select debate_id, unit, count_annotators, count_skipped, count_objecting, is_parted "
+        "from marts.people_differences where debate_id in ('e0', 'e1', 'e2') order by all",
+    )
+    assert differences == [("e1", "coherence", 2, 1, 2, False), ("e2", "coherence", 2, 0, 1, True)]
+    left_out = rows(workspace, "select kind from intermediate.int_left_out_counts where count_left_out > 0")
+    assert ("empty_annotations",) not in left_out
 
 
 # --- a team ---------------------------------------------------------------------------------------------------------
@@ -627,6 +712,31 @@ def test_forms_from_two_computers_are_merged_and_where_both_differ_the_person_ch
     assert rows(here, mine) == sorted([(first.debate_id, "pro"), (second.debate_id, "con")])
 
 
+def test_a_version_aside_is_taken_or_dropped_only_as_it_was_seen(tmp_path: Path):
+    session = session_of(imported_workspace(tmp_path), run_tag="flow")
+    first = session.debates[0]
+    session.save(first, 0, {"winner": "pro"}, window="a")
+
+    def typed(**form: str) -> dict[str, Any]:
+        with pytest.raises(StaleError):
+            session.save(first, 0, {"winner": "con", **form}, window="b")
+        return session.state(first).asides["b"].form
+
+    seen = typed()
+    last = typed(justification="Typed after another window had shown the version.")
+    with pytest.raises(StaleError, match="nothing was chosen"):
+        session.save(first, 1, seen, window="c", resolves=["b"])
+    with pytest.raises(StaleError, match="nothing was chosen"):
+        session.drop(first, 1, "b", seen)
+    state = session.state(first)
+    assert (state.form["winner"], {name: aside.form for name, aside in state.asides.items()}) == ("pro", {"b": last})
+    assert session.save(first, 1, last, window="c", resolves=["b"]).state.asides == {}
+    assert session.state(first).form == last
+    with pytest.raises(StaleError):
+        session.save(first, 0, seen, window="d")
+    assert session.drop(first, 2, "d", seen).state.asides == {}
+
+
 def test_versions_aside_on_the_other_computer_are_merged_too(tmp_path: Path):
     ours, theirs = (session_of(imported_workspace(tmp_path / name), run_tag="flow") for name in ("here", "there"))
     first = ours.debates[0]
@@ -636,6 +746,34 @@ def test_versions_aside_on_the_other_computer_are_merged_too(tmp_path: Path):
     assert "1 form with two versions" in merge_forms(ours, theirs.journal.path)
     assert ours.state(first).form["winner"] == "pro"
     assert [aside.form["winner"] for aside in ours.state(first).asides.values()] == ["con"]
+
+
+def test_a_merged_form_keeps_its_state_and_lands_as_this_run_has_it(tmp_path: Path):
+    here = imported_workspace(tmp_path / "here")
+    ours = session_of(here, run_tag="flow")
+    theirs = session_of(imported_workspace(tmp_path / "there"), run_tag="flow")
+    first, second = ours.debates
+    revision = theirs.hand_in(first, 0, full_form(FLOW, winner="pro")).revision
+    theirs.save(first, revision, full_form(FLOW, winner="con"))
+    # An earlier version handed in what lacks an answer now, and recorded a verdict on what is not coherent.
+    form = full_form(FLOW, confidence=None)
+    record = theirs.record(second, full_form(FLOW, skip_reason=None), "2026-01-01T12:00:00").model_dump(mode="json")
+    theirs.journal.save(second.debate_id, "ann", 0, form, "2026-01-01T12:00:00", record)
+    copied = tmp_path / "copied" / "ann.jsonl"
+    copied.parent.mkdir()
+    copied.write_bytes(theirs.journal.path.read_bytes() + b"9 torn")
+    assert merge_forms(ours, copied) == (
+        f"2 forms taken from {copied}; 1 of them handed in there and not here, where an answer is missing; its last "
+        "line, which has no end, left out"
+    )
+    assert [ours.state(debate).status for debate in ours.debates] == ["changed", "changed"]
+    assert ours.next_key() == first.key
+    assert merge_forms(ours, theirs.journal.path) == f"0 forms taken from {theirs.journal.path}"
+    again = {**full_form(FLOW), "is_coherent": False}
+    theirs.journal.save(second.debate_id, "ann", theirs.state(second).revision, again, "2026-01-01T13:00:00", record)
+    fresh = session_of(imported_workspace(tmp_path / "fresh"), run_tag="flow")
+    merge_forms(fresh, theirs.journal.path)
+    assert (fresh.state(second).status, (fresh.state(second).record or {})["winner"]) == ("done", None)
 
 
 def test_a_debate_that_is_not_coherent_has_no_verdict_whatever_else_was_chosen(tmp_path: Path):
@@ -654,6 +792,12 @@ def test_a_debate_that_is_not_coherent_has_no_verdict_whatever_else_was_chosen(t
         ("there/ben.jsonl", "is named ann.jsonl, not ben.jsonl"),
         ("here/warehouse/journal/flow.annotations/ann.jsonl", "is the journal of this workspace itself"),
         ("there/ann.jsonl", "does not begin as the annotations of run 'flow'"),
+        ("empty/ann.jsonl", "is not a journal: it is empty, or its first line has no end"),
+        ("garbage/ann.jsonl", "is not a journal: it is empty, or its first line has no end"),
+        (
+            "off/ann.jsonl",
+            "scores.rebuttal_quality.pro takes whole numbers from 1 to 3, or null; found 9. Nothing was merged",
+        ),
     ],
 )
 def test_what_cannot_be_merged_is_refused_with_the_way_out(tmp_path: Path, name: str, words: str):
@@ -664,6 +808,15 @@ def test_what_cannot_be_merged_is_refused_with_the_way_out(tmp_path: Path, name:
     other = FormJournal(tmp_path / "there" / "ann.jsonl", "other")
     other.save("d", "ann", 0, {"winner": "con"}, "2026-01-01T12:00:00")
     shutil.copy(other.path, tmp_path / "there" / "ben.jsonl")
+    for folder, content in (("empty", b""), ("garbage", b"\x00\x01 no journal")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "ann.jsonl").write_bytes(content)
+    # From a computer on which the run has other scales: nothing is merged, also of the debates before it.
+    (tmp_path / "off").mkdir()
+    off = FormJournal(tmp_path / "off" / "ann.jsonl", "flow")
+    first, second = ours.debates
+    off.save(first.debate_id, "ann", 0, {"winner": "con"}, "2026-01-01T12:00:00")
+    off.save(second.debate_id, "ann", 0, {"scores": {"rebuttal_quality": {"pro": 9}}}, "2026-01-01T12:00:00")
     with pytest.raises(DebatebenchError, match=re.escape(words)):
         merge_forms(ours, tmp_path / name)
     assert ours.state(ours.debates[0]).revision == 1

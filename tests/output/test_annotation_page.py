@@ -264,6 +264,54 @@ def test_a_second_window_does_not_overwrite_the_first(browser: Browser, tmp_path
         assert (state["form"]["winner"], state["form"]["scores"], state["asides"]) == ("tie", {"clash": {"pro": 2}}, [])
 
 
+def test_a_choice_between_versions_needs_one_click_and_overwrites_nothing_when_it_fails(
+    browser: Browser, tmp_path: Path
+):
+    with AnnotationServer(made_workspace(tmp_path / "w")) as server, browser.new_context() as context:
+        first, second = context.new_page(), context.new_page()
+        for page in (first, second):
+            page.goto(at(server))
+        api = f"api/debates/{server.debate_keys()[0]}"
+        choose(first, "winner", "pro")
+        wait_for_status(first, "Saved.")
+        choose(second, "winner", "con")
+        keep = second.get_by_role("button", name="Keep what the other window saved")
+        keep.wait_for()
+        # A choice that did not reach the server chose nothing, and the next answer overwrites nothing.
+        context.set_offline(True)
+        keep.click()
+        wait_for_status(second, "Not chosen: the server does not answer.")
+        context.set_offline(False)
+        choose(second, "clash.pro", "2")
+        wait_for_status(second, "Kept beside")
+        state = server.get(api).data
+        assert (state["form"]["winner"], state["form"]["scores"]) == ("pro", {})
+        assert [each["form"]["winner"] for each in state["asides"]] == ["con"]
+        # A page that comes while the server does not answer asks for the versions until it does.
+        second.route(f"**/{api}", lambda route: route.abort())
+        second.reload()
+        second.wait_for_timeout(1200)
+        assert second.locator("#versions").is_hidden()
+        second.unroute(f"**/{api}")
+        second.wait_for_selector("#versions:not([hidden])")
+        # Leaving a text by a click on a choice is that click, at a person's speed.
+        choose(first, "clash.con", "1")
+        wait_for_status(first, "Two versions")
+        choose(second, "clash.pro", "3")
+        keep.wait_for()
+        second.locator("#justification").press_sequentially("Typed.")
+        # The form has scrolled to the text.
+        keep.scroll_into_view_if_needed()
+        box = keep.bounding_box()
+        assert box is not None
+        second.mouse.move(box["x"] + 5, box["y"] + 5)
+        second.mouse.down()
+        second.wait_for_timeout(700)
+        second.mouse.up()
+        keep.wait_for(state="detached")
+        assert shown(second) == {"winner": "pro", "clash.con": "1", "justification": ""}
+
+
 def test_a_debate_is_skipped_taken_back_cleared_and_found_again_by_keys(browser: Browser, tmp_path: Path):
     workspace = made_workspace(tmp_path / "w", debates=2)
     with AnnotationServer(workspace) as server, opened(browser, at(server)) as page:
@@ -403,6 +451,16 @@ def test_a_reviewer_sees_people_beside_the_speeches_and_records_only_the_winner(
         assert page.locator("[name=winner]:checked").count() == 0
         records = annotation_records(annotations_folder(workspace.journal, TAG), TAG)
         assert {record.table for record in records} == {"annotations"}
+        choose(page, "winner", "tie")
+        # An undo leaves what was filled in, also when the page is loaded again.
+        wait_for_status(page, "Saved.")
+        page.locator("#undo").click()
+        page.wait_for_selector("#undo", state="hidden")
+        for _ in range(2):
+            assert page.locator(".side input:checked").count() == 4
+            assert page.locator("[name=winner]:checked").count() == 0
+            assert page.locator(".side .mark").all_inner_texts() == ["all agree"] * 4
+            page.reload()
         choose(page, "winner", "tie")
         address = page.url
         page.locator("#hand-in").click()

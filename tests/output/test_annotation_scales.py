@@ -16,7 +16,7 @@ from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.shared.records import Dimension
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 pytestmark = [
     pytest.mark.slow,
@@ -30,6 +30,7 @@ SCALES: dict[str, tuple[str, str, str | None]] = {
     "from_1_to_15": ("1", "15", "1"),
     "from_0_to_100": ("0", "100", "1"),
     "from_50_to_100": ("50", "100", "1"),
+    "from_0_to_1000": ("0", "1000", "1"),
     "from_minus_5_to_5": ("-5", "5", "1"),
     "halves": ("0", "5", "0.5"),
     "halves_of_50_to_100": ("50", "100", "0.5"),
@@ -41,6 +42,7 @@ PRESSED = {
     "from_1_to_15": [("12", 12), ("1", 1), ("15", 15)],
     "from_0_to_100": [("0", 0), ("7", 7), ("100", 100)],
     "from_50_to_100": [("75", 75), ("50", 50), ("100", 100)],
+    "from_0_to_1000": [("100.0", 100), ("1000", 1000)],
     "halves_of_50_to_100": [("77.5", 77.5), ("77,5", 77.5), ("80", 80)],
     "any_number": [("0.1", 0.1), (".123456", 0.123456), ("1", 1)],
 }
@@ -48,7 +50,8 @@ PRESSED = {
 REFUSED = {
     "from_1_to_15": ["0", "16", "1.5", "-1", "x"],
     "from_50_to_100": ["5", "101"],
-    "halves_of_50_to_100": ["77.2"],
+    "from_0_to_1000": ["1,000", "1.000", "1001"],
+    "halves_of_50_to_100": ["77.2", "77,500"],
     "any_number": ["0.1234567", "1.1", "1e-1"],
 }
 
@@ -73,6 +76,10 @@ def ask(page: Page, question: str) -> None:
     """Give the question the focus, as a person does who comes from elsewhere."""
     page.evaluate("() => document.activeElement.blur()")
     page.locator(f'[data-question="{question}"] input').first.focus()
+
+
+def hint_of_keys(page: Page, question: str) -> Locator:
+    return page.locator("fieldset", has=page.locator(f'[data-question="{question}"]')).locator(".keys-here")
 
 
 def score(page: Page, question: str) -> float | None:
@@ -155,11 +162,16 @@ def test_a_key_that_is_no_score_chooses_nothing_and_a_number_off_the_scale_is_no
     with AnnotationServer(workspace) as server, opened(browser, at(server)) as page:
         for name, keys, value in (
             ("from_1_to_3", "7", None),
-            ("from_1_to_3", "2.5", 2),
+            ("from_1_to_3", "2.5", None),
             ("from_minus_5_to_5", "-9", None),
             ("from_minus_5_to_5", "-", None),
-            ("halves", "2.7", 2),
+            ("halves", "2.7", None),
+            # Typed in one go, these are one number and not two.
+            ("from_0_to_10", "100", None),
+            ("from_0_to_10", "15", None),
+            ("from_minus_5_to_5", "-34", None),
             ("from_0_to_10", "x+e", None),
+            ("from_0_to_5", "34", 4),
         ):
             ask(page, f"{name}.pro")
             page.keyboard.type(keys)
@@ -170,11 +182,35 @@ def test_a_key_that_is_no_score_chooses_nothing_and_a_number_off_the_scale_is_no
         page.wait_for_timeout(1100)
         page.keyboard.press("3")
         assert score(page, "from_minus_5_to_5.con") == -3
+        # It does not wait for ever, and another choice or a cleared answer ends it.
+        keys_here = hint_of_keys(page, "from_minus_5_to_5.con")
+        for between in ("ArrowRight", "Delete", None):
+            ask(page, "from_minus_5_to_5.con")
+            page.keyboard.press("-")
+            assert keys_here.inner_text() == "− …"
+            page.keyboard.press(between) if between else page.wait_for_timeout(4200)
+            assert keys_here.inner_text() != "− …"
+            page.keyboard.press("3")
+            assert score(page, "from_minus_5_to_5.con") == 3, between
         ask(page, "from_0_to_10.con")
         page.keyboard.press("1")
         page.wait_for_timeout(1100)
         page.keyboard.press("0")
         assert score(page, "from_0_to_10.con") == 0
+        # What is no score changes nothing, also where its first keys were one, and a key that is held is pressed once.
+        ask(page, "from_0_to_10.con")
+        page.keyboard.type("7")
+        ask(page, "from_0_to_10.con")
+        page.keyboard.type("100")
+        assert score(page, "from_0_to_10.con") == 7
+        keys_here = hint_of_keys(page, "from_0_to_10.con")
+        assert keys_here.inner_text() == "100 is not on this scale, and nothing was chosen."
+        page.wait_for_timeout(1100)
+        page.keyboard.press("1")
+        for _ in range(3):
+            page.keyboard.down("0")
+        page.keyboard.up("0")
+        assert score(page, "from_0_to_10.con") == 10
         for name, texts in REFUSED.items():
             for text in texts:
                 ask(page, f"{name}.pro")

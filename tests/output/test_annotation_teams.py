@@ -16,6 +16,7 @@ from judging import TEAMS, stored_workspace
 from debatebench.config.transcript_layout import SPEAKING_RULES
 from debatebench.output.annotation.debates import DimensionShown, ShownDebate, read_material
 from debatebench.output.annotation.form import BadFormError, checked, missing_in, outcome_of
+from debatebench.output.annotation.review import differences, proposed
 from debatebench.shared.records import Annotation
 from debatebench.shared.workspace import Workspace
 
@@ -93,6 +94,22 @@ def test_a_form_says_what_its_places_lack(ranks: dict[str, int], words: str):
 def test_a_form_of_teams_has_places_and_no_winner(form: dict[str, Any], words: str):
     with pytest.raises(BadFormError, match=words):
         checked(form, debate())
+
+
+def test_people_who_agree_on_the_first_place_only_differ_on_the_places():
+    def says(name: str, **ranks: int) -> Annotation:
+        places = [{"team": team, "rank": rank} for team, rank in ranks.items()]
+        return Annotation.model_validate({"run_tag": "r", "debate_id": "d", "annotator_id": name, "ranks": places})
+
+    one = says("a", **RANKS)
+    found = differences([one, says("b", **{**RANKS, "OG": 4, "OO": 2})], debate())
+    assert (found.winner, found.places, found.words()) == (False, ("OG", "OO"), "the places")
+    assert "ranks" not in proposed([one, says("b", **{**RANKS, "OG": 4, "OO": 2})], debate())
+    others = differences([one, says("b", **{**RANKS, "OG": 1, "CG": 2})], debate())
+    assert (others.winner, others.places, others.words()) == (True, ("OG", "CG"), "the winner")
+    # All places that differ come before none, and after other winners.
+    assert others.order < found.order < differences([one, says("b", **RANKS)], debate()).order
+    assert proposed([one, says("b", **RANKS)], debate())["ranks"] == RANKS
 
 
 # --- from the page to the marts ---------------------------------------------------------------------------------------
@@ -217,6 +234,16 @@ def _check_truths(workspace: Workspace) -> None:
         ("team_rank", 1.0 if twice == "bp_000" else 0.0),
         ("winning_teams", 1.0 if twice == "bp_000" else 0.0),
     ]
+    differences = rows(
+        workspace, "select debate_id, unit, count_pairs, is_parted from marts.people_differences order by all"
+    )
+    differ = {
+        "coherence": False,
+        "speaker_points": False,
+        "team_rank": twice != "bp_000",
+        "winning_teams": twice != "bp_000",
+    }
+    assert differences == [(twice, unit, 1, is_parted) for unit, is_parted in differ.items()]
 
 
 def _check_comparison(workspace: Workspace) -> None:

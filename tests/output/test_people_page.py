@@ -12,6 +12,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
 from built_warehouse import stored
 from imported import PANELBENCH, imported_run
@@ -23,6 +24,7 @@ from weakened import annotations
 from weakened import source as annotated_source
 
 from debatebench.output.report.charts import chart
+from debatebench.output.report.debates_data import _PEOPLE
 from debatebench.output.report.name_places import _around, _boxes, _shared, places_of_names
 from debatebench.output.report.page import Options, Section, load_pages
 from debatebench.output.report.site import build_site
@@ -272,13 +274,33 @@ def test_people_are_compared_with_each_other_and_where_they_part_is_listed(tmp_p
     """Of four debates, two people differ on the first, and agree on con afterwards."""
     records = list(annotated_source("flow", [(None, "pro")] * 4))
     people = {"ann": lambda *_: (None, "pro"), "ben": lambda _, __, number: (None, "con" if number == 0 else "pro")}
-    adjudicated = Adjudication(run_tag="flow", debate_id="d000", adjudicator_id="ann", winner="con")
-    made = make_warehouse(tmp_path / "w.duckdb", ("flow", iter([*records, *annotations(records, people), adjudicated])))
+    said: list[tuple[str, str, Winner | None]] = [
+        ("d000", "ann", "con"),
+        ("d001", "ann", None),
+        ("d002", "ann", "pro"),
+        ("d002", "ben", "con"),
+    ]
+    reviews = [
+        Adjudication(run_tag="flow", debate_id=debate_id, adjudicator_id=name, winner=winner, justification="read")
+        for debate_id, name, winner in said
+    ]
+    made = make_warehouse(tmp_path / "w.duckdb", ("flow", iter([*records, *annotations(records, people), *reviews])))
     page = build_site(made, report_files("index", "people"), tmp_path / "site", now=NOW).parent / "people.html"
     assert "winner 4 2 75.0% 0.00 " in text_of(section(page, "between-people"))
     parted = text_of(section(page, "parted-people"))
-    assert "Cities should close their centres to cars. (0) 1 0 1 con agreed ann flow" in parted
+    assert "Cities should close their centres to cars. (0) winner 1 0 1 – – con agreed ann flow" in parted
     assert parted.count("Cities should close") == 1
+    # In the list of debates each review says what came of it.
+    with duckdb.connect(str(made), read_only=True) as con:
+        names = con.execute(
+            f"select debate_id, annotator_id from ({_PEOPLE}) order by all", {"run_tag": "flow"}
+        ).fetchall()
+    assert [each for each in names if "(" in each[1]] == [
+        ("d000", "ann (agreed)"),
+        ("d001", "ann (review; no winner named)"),
+        ("d002", "ann (review; reviewers differ)"),
+        ("d002", "ben (review; reviewers differ)"),
+    ]
 
 
 def test_debates_on_which_most_judges_are_wrong_come_first_and_lead_to_their_page(page: Path) -> None:

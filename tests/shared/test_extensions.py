@@ -243,7 +243,7 @@ def test_no_package_replaces_a_name_that_comes_with_debatebench(site: Path):
 def test_an_unknown_name_is_answered_with_those_of_packages_too(site: Path):
     add_package(site, {"debatebench.importers": {"mine": "nowhere:IMPORTER"}})
     with pytest.raises(
-        UsageError, match=r"Known: debatebench, debateflow, panelbench, mine\. If a package adds it, install"
+        UsageError, match=r"Known: debatebench, debateflow, panelbench, verdicts, mine\. If a package adds it, install"
     ):
         importer_of("yours")
 

@@ -152,6 +152,7 @@ def test_the_debate_on_which_people_part_is_named_with_how_far(debateflow: duckd
     assert {row["debate_id"] for row in found.values()} == {"0003dc00"}
     assert {unit: (row["mean_difference"], row["largest_difference"]) for unit, row in found.items()} == {
         "winner": (1, 1),
+        "coherence": (0, 0),
         "clash_engagement": (0, 0),
         "burden_fulfillment": (1, 2),
         "rebuttal_quality": (0.5, 1),

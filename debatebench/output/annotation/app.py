@@ -9,12 +9,14 @@
     POST /api/debates/KEY/final     the same, and the form is handed in → the same with "next": KEY or null
     POST /api/debates/KEY/undo      {"revision": n}: undo the last change or hand-in → the same with "form"
     POST /api/debates/KEY/redo      {"revision": n}: redo what was undone → the same
-    POST /api/debates/KEY/drop      {"revision": n, "window": "…"}: drop the version of a window → the same
+    POST /api/debates/KEY/drop      {"revision": n, "window": "…"}: drop the version of a window → the same; with
+                                    "seen": {…} only if that is still the version
 
 Every answer to a save has `status`, `words` for it, and in words what `undo` and `redo` would change. A refusal has a
 `message` in words, and after a hand-in that is not complete `fields`. A stale save (409) has what is saved: `revision`,
 `form` and `asides`. If it names its `window`, its form is one of `asides` until a save has this window in `resolves`,
-or it is dropped; the debate is not handed in before.
+or it is dropped; the debate is not handed in before. What takes the version of another window
+has it as its form.
 """
 
 from __future__ import annotations
@@ -90,7 +92,9 @@ def make_app(work: Session | Review, root: str) -> Starlette:
         return await changed(request, lambda debate, value: session.go_back(debate, value["revision"], "redo"))
 
     async def drop(request: Request) -> Response:
-        return await changed(request, lambda debate, value: session.drop(debate, value["revision"], _window(value)))
+        return await changed(
+            request, lambda debate, value: session.drop(debate, value["revision"], _window(value), _seen(value))
+        )
 
     async def changed(request: Request, change: Change) -> Response:
         return await _changed(session, views, request, change)
@@ -134,6 +138,13 @@ def _window(value: dict[str, Any]) -> str:
     return window
 
 
+def _seen(value: dict[str, Any]) -> dict[str, Any] | None:
+    seen = value.get("seen")
+    if seen is not None and not isinstance(seen, dict):
+        raise RefusedError(400, "A version that was seen is a form.")
+    return seen
+
+
 async def _changed(session: Session, views: Views, request: Request, change: Change) -> Response:
     """Carry out one change of a form; the answer comes when it is on the disk."""
     debate = _debate(session, request)
@@ -157,7 +168,9 @@ async def _changed(session: Session, views: Views, request: Request, change: Cha
     except StaleError as error:
         state = await run_in_threadpool(session.state, debate)
         raise RefusedError(409, error.message, **views.state_data(debate, state)) from error
-    return JSONResponse({**views.state_data(debate, saved.state), "next": saved.next_key})
+    # A request that brings a form shows it already; the others show what comes back.
+    state = saved.state if "form" in value else await run_in_threadpool(views.filled_in, debate, saved.state)
+    return JSONResponse({**views.state_data(debate, state), "next": saved.next_key})
 
 
 def _debate(session: Session, request: Request) -> ShownDebate:

@@ -49,19 +49,21 @@ class Differences:
     coherence: bool
     scores: tuple[tuple[str, str], ...]
     """Dimension and side or team."""
+    places: tuple[str, ...] = ()
+    """The teams whose place differs."""
 
     @property
     def order(self) -> tuple[bool, int]:
-        """The place in a review: different winners or coherence first, then the more scores differ."""
-        return not (self.winner or self.coherence), -len(self.scores)
+        """The place in a review: different winners or coherence first, then the more places and scores differ."""
+        return not (self.winner or self.coherence), -len(self.places) - len(self.scores)
 
     def __bool__(self) -> bool:
-        return self.winner or self.coherence or bool(self.scores)
+        return self.winner or self.coherence or bool(self.scores or self.places)
 
     def words(self) -> str:
         """What differs, as in `the winner and 3 scores`; empty if nothing does."""
         count = len(self.scores)
-        parts = ["the winner"] if self.winner else []
+        parts = ["the winner"] if self.winner else ["the places"] if self.places else []
         parts += ["whether it is a debate"] if self.coherence else []
         parts += [f"{count} score{'s' if count > 1 else ''}"] if count else []
         return " and ".join(parts) if len(parts) < 3 else f"{parts[0]}, {parts[1]} and {parts[2]}"
@@ -72,7 +74,8 @@ class Review:
     """The forms in which a reviewer records the verdicts on which people agreed. Annotations are only read."""
 
     session: Session
-    """The debates with an annotation when the review began; those on which people differ most come first."""
+    """The debates with an annotation or a form of the reviewer when the review began; those on which people differ most
+    come first."""
     folder: Path
     imported: tuple[Annotation, ...]
     imported_reviews: tuple[Adjudication, ...]
@@ -136,10 +139,14 @@ def open_review(workspace: Workspace, run_tag: str, reviewer: str, *, now: Calla
     if reviewer not in reviewers and folded(reviewer) in {folded(review.adjudicator_id) for review in reviews}:
         raise UsageError(f"Run '{run_tag}' has imported reviews of '{reviewer}'; choose another name.")
     found = _by_debate([*imported, *_made_here(folder, run_tag)])
-    debates = [debate for debate in material.debates if debate.debate_id in found]
+    journal = FormJournal(review_journal(folder, reviewer), run_tag)
+    _take_over(review_journal(folder), journal, reviewer)
+    # What the reviewer has begun stays within reach when the annotations it was made from are taken back.
+    begun = journal.forms().by_debate
+    debates = [debate for debate in material.debates if debate.debate_id in found or debate.debate_id in begun]
     if not debates:
         raise UsageError(f"Run '{run_tag}' has no annotations to review; `debatebench annotate` makes them.")
-    debates.sort(key=lambda debate: differences(found[debate.debate_id], debate).order)
+    debates.sort(key=lambda debate: differences(found.get(debate.debate_id, []), debate).order)
 
     def record(debate: ShownDebate, form: dict[str, Any], at: str) -> Adjudication:
         outcome = {} if form["is_coherent"] is False else outcome_of(form, debate)
@@ -155,8 +162,6 @@ def open_review(workspace: Workspace, run_tag: str, reviewer: str, *, now: Calla
             }
         )
 
-    journal = FormJournal(review_journal(folder, reviewer), run_tag)
-    _take_over(review_journal(folder), journal, reviewer)
     session = Session(material, reviewer, tuple(debates), journal, record, now, is_review=True)
     return Review(session, folder, imported, reviews)
 
@@ -182,7 +187,7 @@ def _take_over(common: Path, journal: FormJournal, reviewer: str) -> None:
 
 def differences(annotations: Sequence[Annotation], debate: ShownDebate) -> Differences:
     """What people say differently about a debate: the winner, or the side with the higher scores where none is named;
-    whether it is a debate; and scores that are apart by more than `TIE_BAND` of their scale.
+    the places of teams; whether it is a debate; and scores that are apart by more than `TIE_BAND` of their scale.
     """
     judged = [each for each in annotations if not _is_against(each) and not _is_skipped(each)]
     against = [each for each in annotations if _is_against(each)]
@@ -193,7 +198,9 @@ def differences(annotations: Sequence[Annotation], debate: ShownDebate) -> Diffe
         if _are_apart(_given(judged, dimension.name, side), dimension)
     ]
     winners = {won for each in judged if (won := _won(each))}
-    return Differences(len(winners) > 1, bool(against) and bool(judged), tuple(scores))
+    ranks = [{each.team: each.rank for each in annotation.ranks} for annotation in judged if annotation.ranks]
+    places = [side for side in debate.sides if len({each.get(side) for each in ranks}) > 1]
+    return Differences(len(winners) > 1, bool(against) and bool(judged), tuple(scores), tuple(places))
 
 
 def proposed(annotations: Sequence[Annotation], debate: ShownDebate) -> dict[str, Any]:
@@ -220,6 +227,21 @@ def proposed(annotations: Sequence[Annotation], debate: ShownDebate) -> dict[str
     elif not found.winner and (won := _won(judged[0])):
         form["winner"] = won[0]
     return form
+
+
+def agreed(annotations: Sequence[Annotation], debate: ShownDebate) -> frozenset[str]:
+    """The questions of `proposed` that two people or more have answered: of one it cannot be said that all agree."""
+    judged = [each for each in annotations if not _is_against(each) and not _is_skipped(each)]
+    form = proposed(annotations, debate)
+    answered = {
+        "winner": sum(bool(_won(each)) for each in judged),
+        "ranks": sum(each.ranks is not None for each in judged),
+        "is_coherent": sum(each.is_coherent is not None or _is_against(each) for each in annotations),
+    }
+    found = {name for name, count in answered.items() if count > 1 and form.get(name) is not None}
+    for name, sides in form.get("scores", {}).items():
+        found |= {f"{name}.{side}" for side in sides if len(_given(judged, name, side)) > 1}
+    return frozenset(found)
 
 
 def _is_against(annotation: Annotation) -> bool:

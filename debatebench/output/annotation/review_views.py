@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import ShownDebate
-from debatebench.output.annotation.review import Review, differences, outcome, proposed
+from debatebench.output.annotation.review import Review, agreed, differences, outcome, proposed
 from debatebench.shared.records import Adjudication, Annotation
 
 _NONE = "–"
@@ -29,6 +30,13 @@ def people_said(review: Review, debate: ShownDebate) -> list[dict[str, Any]]:
     return [*map(_annotation, annotations), *map(_review, review.others().get(debate.debate_id, []))]
 
 
+def is_filled_in(state: FormState) -> bool:
+    """Whether a review shows proposed answers, as its form has none: it is new, or was undone to its beginning."""
+    answers = [*(state.form.get("scores") or {}).values(), *(state.form.get("ranks") or {}).values()]
+    answers += [value for name, value in state.form.items() if name not in ("scores", "ranks")]
+    return not state.is_handed_in and all(each is None or each in ({}, "") for each in answers)
+
+
 def review_data(review: Review, debate: ShownDebate) -> dict[str, Any]:
     """What the page of a debate shows of a review.
 
@@ -42,9 +50,10 @@ def review_data(review: Review, debate: ShownDebate) -> dict[str, Any]:
     marks = {f"{name}.{side}": "people differ" for name, side in found.scores}
     marks |= {"winner": "people differ"} if found.winner else {}
     marks |= {"is_coherent": "people differ"} if found.coherence else {}
-    if not review.session.state(debate).revision and len(annotations) > 1:
-        marks |= {f"{name}.{side}": "all agree" for name, sides in filled.get("scores", {}).items() for side in sides}
-        marks |= {name: "all agree" for name in ("winner", "ranks", "is_coherent") if filled.get(name) is not None}
+    if found.places:
+        marks |= dict.fromkeys(("ranks", *(f"rank:{team}" for team in found.places)), "people differ")
+    if is_filled_in(review.session.state(debate)):
+        marks |= dict.fromkeys(agreed(annotations, debate), "all agree")
     return {
         "differs": found.words(),
         "together": together(review, debate),
@@ -128,7 +137,7 @@ def _rows(people: Sequence[dict[str, Any]], debate: ShownDebate, marks: dict[str
     if debate.is_of_teams:
         for team, name in debate.names.items():
             places = [_PLACES.get(each["ranks"].get(team), _NONE) for each in people]
-            rows.append(_row(f"Place of {name}", places, marks.get("winner")))
+            rows.append(_row(f"Place of {name}", places, marks.get(f"rank:{team}")))
     else:
         rows.append(_row("Winner", [_WINNERS.get(each["winner"], _NONE) for each in people], marks.get("winner")))
     rows.append(_row("Coherent", [_COHERENT[each["is_coherent"]] for each in people], marks.get("is_coherent")))

@@ -119,10 +119,10 @@ class Session:
         """Save a draft. Raises `BadFormError` and `StaleError`, and nothing is saved then.
 
         With `window`, what is stale is kept beside what is saved. `resolves` are the windows whose versions are not
-        needed any more.
+        needed any more; a form that is taken from one of another window is kept there already.
         """
         good = self._checked(form, debate)
-        with self._kept_aside(debate, window, good):
+        with self._kept_aside(debate, window if {window} >= set(resolves) else None, good):
             return Saved(
                 self.journal.save(debate.debate_id, self.author, revision, good, self._time(), None, window, resolves)
             )
@@ -150,9 +150,12 @@ class Session:
         """Undo the last change or hand-in, or redo what was undone. Raises `StaleError`."""
         return Saved(self.journal.go_back(debate.debate_id, self.author, revision, way, self._time()))
 
-    def drop(self, debate: ShownDebate, revision: int, window: str) -> Saved:
-        """Drop the version that is kept beside the saved one for a window. Raises `StaleError`."""
-        return Saved(self.journal.keep_aside(debate.debate_id, self.author, window, None, self._time(), revision))
+    def drop(self, debate: ShownDebate, revision: int, window: str, seen: dict[str, Any] | None = None) -> Saved:
+        """Drop the version that is kept beside the saved one for a window.
+
+        Raises `StaleError` if the form, or the version that the person has `seen`, was changed.
+        """
+        return Saved(self.journal.keep_aside(debate.debate_id, self.author, window, None, self._time(), revision, seen))
 
     @contextmanager
     def _kept_aside(self, debate: ShownDebate, window: str | None, form: dict[str, Any]) -> Iterator[None]:

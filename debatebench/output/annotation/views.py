@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
 from debatebench.output.annotation.form_words import SKIP_WORDS, change_in_words, words_in_list, words_on_page
-from debatebench.output.annotation.review import Review
-from debatebench.output.annotation.review_views import people_said, review_data, review_in_list
+from debatebench.output.annotation.review import Review, proposed
+from debatebench.output.annotation.review_views import is_filled_in, people_said, review_data, review_in_list
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
 from debatebench.shared.scales import plain
@@ -94,11 +94,8 @@ class Views:
 
         session = self._session
         place = session.debates.index(debate)
-        state = session.state(debate)
+        state = self.filled_in(debate, session.state(debate))
         review = self._review_data(debate)
-        if review and not state.revision:
-            # Nothing of it is saved before the reviewer changes something or records the verdict.
-            state = replace(state, form=review["proposed"])
         values = {
             "debate": debate,
             "state": state,
@@ -147,6 +144,16 @@ class Views:
             data["annotations"] = people_said(self._review, debate)
             data["review"] = review_data(self._review, debate)
         return data
+
+    def filled_in(self, debate: ShownDebate, state: FormState) -> FormState:
+        """The state of a form as its page shows it: in a review, a form without answers has those on which all agree.
+
+        Nothing of it is saved before the reviewer changes something or records the verdict.
+        """
+        if self._review is None or not is_filled_in(state):
+            return state
+        annotations = self._review.annotations().get(debate.debate_id, [])
+        return replace(state, form=proposed(annotations, debate))
 
     def _review_data(self, debate: ShownDebate) -> dict[str, Any] | None:
         return review_data(self._review, debate) if self._review else None

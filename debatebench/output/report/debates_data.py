@@ -132,7 +132,9 @@ said as (
         concat(
             agreed.adjudicator_id,
             case
-                when together.outcome in ('agreed', 'not_coherent') then ' (agreed)' else ' (review; reviewers differ)'
+                when together.outcome in ('agreed', 'not_coherent') then ' (agreed)'
+                when together.outcome = 'no_winner' then ' (review; no winner named)'
+                else ' (review; reviewers differ)'
             end
         ) as annotator_id,
         agreed.winner, agreed.justification, null as confidence, agreed.is_coherent, agreed.scores, agreed.ranks,

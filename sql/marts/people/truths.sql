@@ -64,7 +64,6 @@ team_places as (
         sum(rank) as total_rank
 
     from intermediate.int_team_opinions
-    where (run_tag, debate_id) not in (from no_debates)
     group by run_tag, debate_id, is_adjudicated, dimension, position
 
 ),
@@ -111,7 +110,6 @@ counted as (
         cast(sum(macros.label_of(winner)) as double) / count(winner) as label
 
     from intermediate.int_opinions
-    where (run_tag, debate_id) not in (from no_debates)
     group by run_tag, debate_id, is_adjudicated, dimension
 
 ),

@@ -91,15 +91,17 @@ function begin() {
 
   function showVersions() {
     const versions = asides.map((aside) => ({
+      window: aside.window,
       text: `The form below is what is saved. The other version ${cameFrom(aside)} on ${aside.at.replace("T", " at ")} (UTC).`,
       sides: [["saved", theirs?.form ?? read()], ["other version", aside.form, use]],
       choices: [
         ["Take the other version", () => resolve(aside.window, aside.form)],
-        ["Keep what is saved", () => drop(aside.window)],
+        ["Keep what is saved", () => drop(aside.window, aside.form)],
       ],
     }));
     if (theirs)
       versions.unshift({
+        window: self,
         text: "The form below is what this window shows. Another window has saved something else.",
         sides: [["saved by the other window", theirs.form, use], ["in this window", read()]],
         choices: [
@@ -144,8 +146,12 @@ function begin() {
     if (answer.status === 409 && "revision" in data) {
       // The form that was sent is on the disk, too, as a version of its own, unless it is what the other window saved.
       if (value.form && !isTaken) saved = value.form;
-      if (data.revision === revision || (value.form && !differences(data.form, value.form).length)) take(data);
-      else part(data);
+      const isSame = value.form && !differences(data.form, value.form).length;
+      if (data.revision !== revision && !isSame) part(data);
+      else {
+        take(data);
+        if (!isSame) warn(data.message);
+      }
       return { isSaved: false, isApart: true, ...data };
     }
     if (answer.status === 403 || answer.status === 404) {
@@ -211,15 +217,15 @@ function begin() {
   // Both choose for what the person has seen: what is saved meanwhile makes the choice stale. The revision of this
   // window stays until the choice is saved, or its next answer would overwrite what the other window has saved.
   function resolve(window, value) {
-    const seen = theirs?.revision ?? revision;
+    const seen = theirs;
     return act("not chosen", () =>
-      send("draft", { revision: seen, form: value ?? read(), resolves: [window] }, value !== undefined),
+      send("draft", { revision: (seen ?? { revision }).revision, form: value ?? read(), resolves: [window] }, value !== undefined),
     );
   }
 
-  function drop(window) {
-    const seen = theirs?.revision ?? revision;
-    return act("not chosen", () => send("drop", { revision: seen, window }));
+  function drop(window, value) {
+    const seen = theirs;
+    return act("not chosen", () => send("drop", { revision: (seen ?? { revision }).revision, window, seen: value }));
   }
 
   function goBack(way) {
@@ -255,6 +261,8 @@ function begin() {
     if (!event.target.matches("textarea, .number")) return;
     clearTimeout(timer);
     timer = setTimeout(changed, pauseOfTyping);
+    // Shown at once, so that leaving the field by a click on a choice changes nothing under the click.
+    if (theirs || asides.length) showVersions();
     if (!isStopped) say("Saving …");
   });
   addEventListener("pagehide", save);
@@ -284,13 +292,25 @@ function begin() {
       }),
   });
   if (isChanged()) save();
-  if (form.dataset.asides === "yes")
-    fetch(form.dataset.api)
-      .then((answer) => answer.json())
-      .then((data) => {
-        if (data.revision === revision && !isChanged()) {
-          asides = data.asides;
-          showVersions();
+  if (form.dataset.asides === "yes") askForVersions();
+
+  // Like a save, this asks until there is an answer.
+  async function askForVersions() {
+    while (!isStopped) {
+      try {
+        const answer = await fetch(form.dataset.api);
+        if (answer.status < 500) {
+          const data = answer.ok ? await answer.json() : {};
+          if (data.revision === revision && !isChanged()) {
+            asides = data.asides;
+            showVersions();
+          }
+          return;
         }
-      });
+      } catch {
+        // No answer, or half of one.
+      }
+      await new Promise((done) => setTimeout(done, pauseOfRetry));
+    }
+  }
 }

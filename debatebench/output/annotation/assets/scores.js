@@ -3,16 +3,34 @@
 
 const form = document.getElementById("form");
 const pauseBetweenKeys = 1000;
+const pauseOfUnfinished = 4000;
 const finest = 1e6;
 
 // --- one of several ---
 
-// The keys of a score that is being typed: `isScore` if they are one, `isLost` if no score begins with them.
-let typed = { name: "", text: "", time: 0, isScore: false, isLost: false };
+// The keys of a score that is being typed: `isScore` if they are one, `isLost` if no score begins with them. `before` is
+// what was chosen before the first of them.
+const nothing = { at: null, name: "", text: "", time: 0, before: null, isScore: false, isLost: false };
+let typed = nothing;
+let unfinished = 0;
+
+function forget() {
+  clearTimeout(unfinished);
+  if (typed.at) tell(typed.at, "");
+  typed = nothing;
+}
 
 function choose(input) {
   input.focus();
   if (!input.checked) input.click();
+}
+
+// What was chosen by the first keys of what turns out to be no score is taken back.
+function takeBack(choices, before) {
+  if (choices.find((choice) => choice.checked) === before) return;
+  for (const choice of choices) choice.checked = choice === before;
+  before?.focus();
+  form.dispatchEvent(new Event("change"));
 }
 
 function tell(at, words) {
@@ -22,27 +40,33 @@ function tell(at, words) {
   place.textContent = words || place.dataset.usual;
 }
 
+// Whether a score is a digit to which no other belongs on this scale, so that another digit is another score.
+function isOneDigit(text, choices) {
+  return text.length === 1 && !choices.some(({ value }) => value.startsWith(text) && /^[0-9]/.test(value.slice(1)));
+}
+
 function typeScore(at, choices, key, time) {
-  const isSoon = time - typed.time < pauseBetweenKeys;
-  // A minus or a point waits for what follows it; a score counts as complete after the pause.
-  const goesOn = typed.name === at.name && (isSoon || !(typed.isScore || typed.isLost));
+  // A minus or a point waits longer for what follows it than a score, which may be complete.
+  const isSoon = time - typed.time < (typed.isScore || typed.isLost ? pauseBetweenKeys : pauseOfUnfinished);
+  const chosen = choices.find((choice) => choice.checked);
   const begins = (text) => choices.some((choice) => choice.value.startsWith(text));
+  let goesOn = typed.name === at.name && isSoon;
+  // Quickly after such a score another one replaces it; 1 0 0 and 1 5 are no scores from 0 to 10, and not 0 and 5.
+  if (goesOn && typed.isScore && key !== "." && !begins(typed.text + key) && isOneDigit(typed.text, choices)) goesOn = false;
   let text = (goesOn ? typed.text : "") + key;
-  if (text === ".") text = (choices.find((choice) => choice.checked)?.value.split(".")[0] ?? "0") + ".";
+  if (text === ".") text = (chosen?.value.split(".")[0] ?? "0") + ".";
   if (text === "-.") text = "-0.";
-  if (goesOn && typed.isScore && !begins(text) && key !== ".") text = key;
-  const score = choices.find((choice) => choice.value === text);
-  typed = { name: at.name, text, time, isScore: Boolean(score), isLost: (goesOn && typed.isLost) || !begins(text) };
-  if (typed.isLost) typed.isScore = false;
+  const before = goesOn ? typed.before : chosen;
+  const isLost = (goesOn && typed.isLost) || !begins(text);
+  const score = isLost ? undefined : choices.find((choice) => choice.value === text);
   const shown = text.replace("-", "−");
-  if (typed.isLost) {
-    tell(at, `${shown} is not on this scale, and nothing was chosen.`);
-  } else if (score) {
-    choose(score);
-    tell(at, "");
-  } else {
-    tell(at, `${shown} …`);
-  }
+  if (score) choose(score);
+  if (isLost) takeBack(choices, before);
+  tell(at, isLost ? `${shown} is not on this scale, and nothing was chosen.` : score ? "" : `${shown} …`);
+  // Last, as the choice is a change, at which what was typed before is forgotten.
+  typed = { at, name: at.name, text, time, before, isScore: Boolean(score), isLost };
+  clearTimeout(unfinished);
+  if (!score && !isLost) unfinished = setTimeout(forget, pauseOfUnfinished);
 }
 
 // Takes a key of a score at a button with the focus; false for any other key, and where answers are no numbers.
@@ -51,17 +75,27 @@ export function takeKey(event) {
   const choices = [...form.querySelectorAll(`input[name="${CSS.escape(at.name)}"]`)];
   const key = event.key.replace("−", "-").replace(",", ".");
   if (!/^[0-9.-]$/.test(key) || !choices.some((choice) => /[0-9]/.test(choice.value))) return false;
-  typeScore(at, choices, key, event.timeStamp);
+  if (!event.repeat) typeScore(at, choices, key, event.timeStamp);
   return true;
 }
 
 form?.addEventListener("focusout", (event) => {
   if (event.target.type !== "radio" || event.relatedTarget?.name === event.target.name) return;
-  typed = { name: "", text: "", time: 0, isScore: false, isLost: false };
-  tell(event.target, "");
+  forget();
 });
+// Another choice, a cleared answer, and an undo end what is being typed.
+form?.addEventListener("change", forget);
+form?.addEventListener("filled", forget);
 
 // --- a number ---
+
+// Whether a text is a thousand and more to some, and a number with three decimals to others, as 1,000 and 1.000 are.
+function isAmbiguous(text, { low, high, step }) {
+  if (!/^-?[1-9]\d{0,2}\.\d{3}$/.test(text)) return false;
+  const thousands = Number(text.replace(".", ""));
+  const hasDecimals = Math.round(Number(step) * finest) % (finest / 100) !== 0;
+  return !hasDecimals || (thousands >= Number(low) && thousands <= Number(high));
+}
 
 // The score that a text in a field is: null for none, NaN for one that is not on the scale.
 function scoreOf(field, written = field.value) {
@@ -70,6 +104,7 @@ function scoreOf(field, written = field.value) {
   if (!/^-?(\d+\.?\d{0,6}|\.\d{1,6})$/.test(text)) return NaN;
   const parts = (value) => Math.round(Number(value) * finest);
   const { low, high, step } = field.dataset;
+  if (isAmbiguous(text, field.dataset)) return NaN;
   const score = parts(text);
   const isOn = score >= parts(low) && score <= parts(high) && score % parts(step) === 0;
   return isOn ? Number(text) || 0 : NaN;

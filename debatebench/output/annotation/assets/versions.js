@@ -3,6 +3,7 @@
 import { differences, flat, title, words } from "./answers.js";
 
 const place = document.getElementById("versions");
+let shown = "[]";
 
 function made(name, content, more = {}) {
   const element = Object.assign(document.createElement(name), more);
@@ -32,8 +33,12 @@ function row(name, version) {
   return found;
 }
 
-// Each version has `text`, `sides` (label, form, and what happens to an answer of it that is used) and `choices`.
+// Each version has `window`, `text`, `sides` (label, form, and what happens to an answer of it that is used) and
+// `choices`. What is shown already stays: a button that is replaced between press and release is not clicked.
 export function show(versions) {
+  const wanted = JSON.stringify(versions.map(({ window, text, sides }) => [window, text, sides.map(([, value]) => flat(value))]));
+  if (wanted === shown) return;
+  shown = wanted;
   const hadFocus = place.contains(document.activeElement);
   place.replaceChildren();
   place.hidden = versions.length === 0;
