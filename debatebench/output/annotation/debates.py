@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.transcript_layout import BP_POSITIONS, FORMAT_RULES
+from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.config_sections import config_sections
@@ -178,7 +178,7 @@ class ShownDebate:
     @property
     def rules(self) -> str:
         """Who speaks for what, as judges are told."""
-        return FORMAT_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
+        return SPEAKING_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
 
     @property
     def names(self) -> dict[str, str]:
