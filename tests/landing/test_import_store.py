@@ -445,6 +445,26 @@ def test_a_rubric_supplies_the_scales_that_the_source_does_not_state_then_or_lat
     assert scales_of(workspace)["clarity"][1] == 3
 
 
+def test_debates_that_are_added_to_those_of_a_rubric_land_as_if_they_had_come_together(
+    workspace: Workspace, tmp_path: Path
+):
+    def dimensions() -> list[tuple[Any, ...]]:
+        update_warehouse(workspace, None, now=lambda: datetime(2026, 1, 1), build=False)
+        with duckdb.connect(str(workspace.database), read_only=True) as con:
+            return con.execute("select dimension, source_position, max_score from raw.dimensions order by 2").fetchall()
+
+    (workspace.root / "configs" / "rubrics").mkdir(parents=True)
+    content = "dimensions: {style: {min: 0, max: 3}, clarity: {min: 0, max: 5}}"
+    (workspace.root / "configs" / "rubrics" / "mine.yaml").write_text(content, encoding="utf-8")
+    unjudged = {**renamed(FULL, "unjudged"), "judges": [], "aggregate": None, "judges_actual": 0}
+    add_import(workspace, "t", "debatebench", write_lines(tmp_path / "first.jsonl", unjudged), rubric="mine")
+    assert dimensions() == [("style", 0, 3), ("clarity", 1, 5)]
+    add_import(workspace, "t", "debatebench", write_lines(tmp_path / "second.jsonl", FULL), rubric="mine")
+    added = dimensions()
+    workspace.database.unlink()
+    assert added == dimensions() == [("reasoning", 0, None), ("clarity", 1, 5)]
+
+
 def test_a_rubric_that_comes_later_or_is_exchanged_lands_unless_people_have_judged_with_it(workspace: Workspace):
     def scales() -> list[tuple[Any, ...]]:
         update_warehouse(workspace, None, now=lambda: datetime(2026, 1, 1), build=False)
