@@ -311,6 +311,21 @@ def test_a_choice_between_versions_needs_one_click_and_overwrites_nothing_when_i
         second.mouse.up()
         keep.wait_for(state="detached")
         assert shown(second) == {"winner": "pro", "clash.con": "1", "justification": ""}
+        # What is handed in while the server does not answer is the form as it was then, or nothing.
+        state = server.get(api).data
+        for aside in state["asides"]:
+            server.post(f"{api}/drop", {"revision": state["revision"], "window": aside["window"]})
+        server.save(server.debate_keys()[0], state["revision"], full_form())
+        second.reload()
+        context.set_offline(True)
+        choose(second, "winner", "con")
+        second.locator("#hand-in").click()
+        choose(second, "winner", "tie")
+        context.set_offline(False)
+        wait_for_status(second, "Saved, but not handed in.")
+        assert second.locator("#alert").inner_text() == "The answers were changed meanwhile; hand them in again."
+        state = server.get(api).data
+        assert (state["form"]["winner"], state["status"]) == ("tie", "draft")
 
 
 def test_a_debate_is_skipped_taken_back_cleared_and_found_again_by_keys(browser: Browser, tmp_path: Path):
@@ -519,6 +534,8 @@ def test_a_reviewer_sees_people_beside_the_speeches_and_records_only_the_winner(
         choose(page, "winner", "tie")
         # An undo leaves what was filled in, also when the page is loaded again.
         wait_for_status(page, "Saved.")
+        assert page.locator("#undo").inner_text() == "Undo: the winner"
+        assert page.get_by_role("button", name="Clear: Who won the debate?", exact=True).count() == 1
         page.locator("#undo").click()
         page.wait_for_selector("#undo", state="hidden")
         for _ in range(2):

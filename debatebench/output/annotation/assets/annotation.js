@@ -267,7 +267,10 @@ function begin() {
 
   function finish() {
     if (handIn.disabled) return;
+    const wanted = read();
     return act("not handed in", async () => {
+      // The server may have been away for long, and the person may have gone on.
+      if (differences(wanted, read()).length) return { message: "The answers were changed meanwhile; hand them in again." };
       const answer = await send("final", { form: read() });
       if (answer?.isSaved) {
         const { root, key } = form.dataset;
