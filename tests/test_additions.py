@@ -63,18 +63,18 @@ def test_a_workspace_adds_the_others_by_these_files_alone(copied: Path):
         for name in (*files, *line):
             (copied / name).parent.mkdir(parents=True, exist_ok=True)
             (copied / name).write_text(shown[name], encoding="utf-8")
-    assert len(shown["sql/marts/panel_winners_v4.sql"].splitlines()) <= 10
+    assert len(shown["sql/marts/panel_winners_v5.sql"].splitlines()) <= 10
     built = debatebench_here(copied, "build")
     assert built.code == 0, built.err
     # The page describes the last column of close_debates in its next section.
-    names = ("elo_slow", "panel_winners_v4")
+    names = ("elo_slow", "panel_winners_v5")
     tested = debatebench_here(copied, "test", *(word for name in names for word in ("--select", name)))
     assert tested.code == 0, tested.out
     rows = debatebench_here(
         copied,
         "query",
         "select (select count(*) from ratings.elo_slow) as ratings, (select count(*) from ratings.elo) as debaters, "
-        "(from (select count(*) from (from marts.panel_winners except from marts.panel_winners_v4))) as differing",
+        "(from (select count(*) from (from marts.panel_winners except from marts.panel_winners_v5))) as differing",
         "--format",
         "json",
     )

@@ -397,8 +397,8 @@ def test_runs_are_in_the_order_of_their_making(wh: db.Warehouse):
 
 
 def test_models_have_descriptions_columns_and_rows(wh: db.Warehouse):
-    table, view = wh.models["marts.panel_winners_v2"], wh.models["marts.panel_winners"]
-    assert (table.materialized, table.version, table.rows, table.alias_of) == ("table", 2, 60, None)
+    table, view = wh.models["marts.panel_winners_v4"], wh.models["marts.panel_winners"]
+    assert (table.materialized, table.version, table.rows, table.alias_of) == ("table", 4, 60, None)
     assert (view.materialized, view.version, view.rows, view.alias_of) == ("view", None, None, table.name)
     assert table.description == view.description != ""
     assert table.columns == view.columns

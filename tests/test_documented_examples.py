@@ -49,7 +49,7 @@ def _documents() -> dict[str, Callable[..., dict[Path, str]]]:
 
 built = _documents()["built"]
 
-RUN_BY_OTHER_TESTS = {"debateflow.md", "exporting.md", "extending.md", "marts.md", "sql-models.md"}
+RUN_BY_OTHER_TESTS = {"debateflow.md", "exporting.md", "extending.md", "marts.md", "sql-models.md", "verdicts.md"}
 BLOCK = re.compile(r"^(?:<!-- (?P<note>[^\n]*) -->\n)?```(?P<language>sql|python|sh)\n(?P<text>.*?)^```$", re.M | re.S)
 
 

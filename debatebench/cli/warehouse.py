@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -97,6 +98,13 @@ def _note_left_out(workspace: Workspace, run_tags: set[str]) -> None:
                 note(f"{each.run_tag}: {each.sentence}")
 
 
+class OnConflict(StrEnum):
+    """What becomes of two motions under one topic id."""
+
+    KEEP_BOTH = "keep-both"
+    REFUSE = "refuse"
+
+
 def import_(
     context: typer.Context,
     format_name: Annotated[
@@ -126,9 +134,18 @@ def import_(
             "this file, such as configs/weaknesses.yaml.",
         ),
     ] = None,
+    on_conflict: Annotated[
+        OnConflict | None,
+        typer.Option(
+            "--on-conflict",
+            help="What becomes of two motions under one topic id: keep-both makes two topics of them, also in later "
+            "imports under the tag. Default: refuse.",
+            show_default=False,
+        ),
+    ] = None,
     no_build: NoBuildOption = False,
 ) -> None:
-    """Import debates, annotations or gold verdicts."""
+    """Import debates, verdicts, annotations or gold verdicts."""
     from debatebench.cli.playing_plan import config_path
     from debatebench.landing.importers.store import importing
     from debatebench.warehouse.publish import check_path
@@ -137,8 +154,16 @@ def import_(
     workspace = workspace_of(context)
     check_path(workspace.database)
     weaknesses = None if weaknesses_path is None else config_path(workspace, str(weaknesses_path), "weaknesses.yaml")
+    conflict: Any = None if on_conflict is None else on_conflict.value
     with importing(
-        workspace, run_tag, format_name, path, replace=replace, rubric=rubric, weaknesses=weaknesses
+        workspace,
+        run_tag,
+        format_name,
+        path,
+        replace=replace,
+        rubric=rubric,
+        weaknesses=weaknesses,
+        on_conflict=conflict,
     ) as report:
         for warning in report.warnings:
             warn(warning)

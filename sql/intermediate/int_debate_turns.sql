@@ -17,4 +17,4 @@ inner join staging.stg_turns as turns
     on sources.source_run_tag = turns.run_tag
     and sources.source_debate_id = turns.debate_id
 
-where sources.run_tag <> sources.source_run_tag
+where sources.run_tag <> sources.source_run_tag or sources.debate_id <> sources.source_debate_id

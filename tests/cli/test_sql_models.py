@@ -183,7 +183,7 @@ def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):
         (["lineage", "nope.nope"], "No SQL model or landed table 'nope.nope'"),
         (["diff-models", "panel_winner", "--from", "1", "--to", "2"], "Did you mean 'panel_winners'?"),
         (["diff-models", "marts.runs", "--from", "1", "--to", "2"], "marts.runs has no versions"),
-        (["diff-models", "panel_winners", "--from", "1", "--to", "9"], "has no version 9. Versions: 1, 2, 3."),
+        (["diff-models", "panel_winners", "--from", "1", "--to", "9"], "has no version 9. Versions: 1, 2, 3, 4."),
         (["diff-models", "panel_winners", "--from", "1", "--to", "1"], "Both versions"),
         (["diff-models", "panel_winners", "--from", "1", "--to", "2", "--run-tag", "x"], "No run 'x'"),
     ],
@@ -276,9 +276,9 @@ def test_lineage_warns_of_deprecated_versions_on_the_way(copied: Path):
     add(
         copied,
         "marts/panel_winners.yml",
-        packaged.replace("- v: 2\n", "- v: 2\n        deprecation_date: 2020-01-01\n"),
+        packaged.replace("- v: 4\n", "- v: 4\n        deprecation_date: 2020-01-01\n"),
     )
-    warning = "Warning: marts.panel_winners_v2 has been deprecated since 2020-01-01."
+    warning = "Warning: marts.panel_winners_v4 has been deprecated since 2020-01-01."
     assert debatebench_here(copied, "lineage", "marts.leaderboard.rating").err.strip() == warning
     assert debatebench_here(copied, "lineage", "original.turn_timings.mean_ms").err == ""
 

@@ -34,7 +34,7 @@ from debatebench.output.annotation.assignments import Team, change_team, in_orde
 from debatebench.output.annotation.debates import read_material
 from debatebench.output.annotation.merging import merge_forms
 from debatebench.output.annotation.review import differences, is_apart, open_review, proposed
-from debatebench.output.annotation.review_views import review_data
+from debatebench.output.annotation.review_views import review_data, review_in_list
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
 from debatebench.output.annotation.views import Views
 from debatebench.output.export import export
@@ -296,6 +296,37 @@ def test_a_save_that_the_disk_refuses_is_not_acknowledged(tmp_path: Path, monkey
     # The same save again succeeds, whether or not the refused one has left its line.
     session.save(debate, 1, full_form(winner="con"))
     assert session_of(Workspace(tmp_path / "w")).state(debate).form["winner"] == "con"
+
+
+def test_a_text_that_is_deleted_again_does_not_stand_before_what_can_be_undone(tmp_path: Path):
+    session = session_of(made_workspace(tmp_path / "w"))
+    debate = session.debates[0]
+    for revision, text in enumerate((None, "Y", "Yes", None)):
+        session.save(debate, revision, {"winner": "pro", "justification": text})
+    assert session.state(debate).undo_to == 0
+    # The next text is a change of its own.
+    session.save(debate, 4, {"winner": "pro", "justification": "No"})
+    assert session.go_back(debate, 5, "undo").state.form["justification"] is None
+    assert session.go_back(debate, 6, "undo").state.form == {}
+
+
+def test_a_window_whose_answers_were_lost_goes_on_from_its_own_saves_only(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    session, elsewhere = session_of(workspace), session_of(workspace)
+    debate = session.debates[0]
+    session.save(debate, 0, full_form(), window="one")
+    session.hand_in(debate, 1, full_form(), window="one")
+    assert session.go_back(debate, 2, "undo", window="one").revision == 3
+    # None of the three was answered.
+    assert session.save(debate, 0, full_form(winner="con"), window="one").revision == 4
+    for window in ("two", None):
+        with pytest.raises(StaleError):
+            session.save(debate, 3, full_form(winner="tie"), window=window)
+    session.drop(debate, 4, "two")
+    # Another process has changed it, which nothing here has seen.
+    assert elsewhere.save(debate, 4, full_form(winner="tie"), window="one").revision == 5
+    with pytest.raises(StaleError):
+        session.save(debate, 3, full_form(confidence=1), window="one")
 
 
 # --- order and assignments ------------------------------------------------------------------------------------------
@@ -637,6 +668,52 @@ def test_a_debate_that_nobody_judged_has_no_truth_and_says_who_skipped_it(tmp_pa
     assert differences == [("e1", "coherence", 2, 1, 2, False), ("e2", "coherence", 2, 0, 1, True)]
     left_out = rows(workspace, "select kind from intermediate.int_left_out_counts where count_left_out > 0")
     assert ("empty_annotations",) not in left_out
+
+
+def test_a_review_shows_nobody_a_debate_that_this_person_is_still_to_annotate(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=6)
+    with closing(duckdb.connect(str(workspace.database))) as con:
+        con.execute("delete from raw.annotations")
+    change_team(workspace, TAG, annotators=("ann", "ben"))
+    ben = session_of(workspace, "ben")
+    for debate in ben.debates:
+        ben.hand_in(debate, 0, full_form())
+    # Nothing is done, then some is, of which some was changed, and one is skipped.
+    line = refused(workspace.root, "--run-tag", TAG, "--annotator", "ann", "--review")[1]
+    assert "Not shown, because a review shows what others say: 6 debates that 'ann' is still to annotate" in line
+    ann = session_of(workspace, "ann")
+    done, changed, begun, skipped, *_ = ann.debates
+    for debate in (done, changed):
+        ann.hand_in(debate, 0, full_form())
+    ann.save(changed, 1, full_form(winner="con"))
+    ann.save(begun, 0, {"winner": "pro"})
+    ann.hand_in(skipped, 0, {"skip_reason": "language"})
+    review = open_review(workspace, TAG, "ann", now=now)
+    assert {each.debate_id for each in review.session.debates} == {done.debate_id, skipped.debate_id}
+    assert "4 debates that 'ann' is still to annotate" in (review.session.material.left_out or "")
+    # Others see all, and for whom each debate still waits, whether this person has a journal or not.
+    change_team(workspace, TAG, joining=("cem",), overlap=3)
+    eve = open_review(workspace, TAG, "eve", now=now)
+    assert len(eve.session.debates) == 6
+    assert eve.session.material.left_out is None
+    listed = review_in_list(eve, eve.session.debates)
+    assert listed[done.debate_id]["awaited"] == ["cem"]
+    assert listed[begun.debate_id]["awaited"] == ["ann", "cem"]
+    assert review_data(eve, skipped)["awaited"] == ["cem"]
+    with pytest.raises(UsageError, match="knows 'cem', and 'Cem' differs"):
+        open_review(workspace, TAG, "Cem", now=now)
+    # Who has reviewed a debate does not annotate it later, except to go on with what was begun before.
+    eve.session.save(done, 0, verdict())
+    eve.session.save(begun, 0, verdict())
+    change_team(workspace, TAG, joining=("eve",), overlap=4)
+    later = {each.debate_id for each in session_of(workspace, "eve").debates}
+    assert later == {each.debate_id for each in ben.debates} - {done.debate_id, begun.debate_id}
+    (status,) = [each for each in team_status(open_team(workspace, TAG)) if each.name == "eve"]
+    assert (status.debates, status.open) == (4, 4)
+    for debate in ben.debates:
+        eve.session.save(debate, eve.session.state(debate).revision, verdict())
+    with pytest.raises(UsageError, match="'eve' has reviewed these debates of run 'made' and seen what others say"):
+        session_of(workspace, "eve")
 
 
 # --- a team ---------------------------------------------------------------------------------------------------------

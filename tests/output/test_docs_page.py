@@ -111,24 +111,24 @@ def test_a_section_says_grain_edges_tests_and_sql(page: Page):
     assert "File sql/marts/debaters/head_to_head.sql" in text
     assert "order by run_tag, model_id, opponent_id" in text
     assert "Read by" in text
-    assert "unit test" in page.section("marts.panel_winners_v2")
-    assert "version 2 incremental by run_tag contract latest" in page.section("marts.panel_winners_v2")
+    assert "unit test" in page.section("marts.panel_winners_v4")
+    assert "version 4 incremental by run_tag contract latest" in page.section("marts.panel_winners_v4")
 
 
 def test_a_column_says_type_meaning_tests_and_what_it_is_made_of(page: Page):
-    text = page.section("marts.panel_winners_v2.winner")
+    text = page.section("marts.panel_winners_v4.winner")
     assert text.startswith("winner varchar The panel's winner. Values: pro: the side for the motion; con: ")
     assert "accepted_values: pro, con, tie, no_decision" in text
     assert "macros.more_verdicts(status, count_pro, count_con, count_tie, 1)" in text
-    assert "marts.judge_verdicts_v2.winner" in text
+    assert "marts.judge_verdicts_v4.winner" in text
     assert "raw.verdicts.scores" in text
 
 
 def test_the_unsuffixed_name_lists_its_versions(page: Page):
     text = page.section("marts.panel_winners")
-    assert "latest version: 2" in text
+    assert "latest version: 4" in text
     assert "marts.panel_winners_v1" in text
-    assert "marts.panel_winners_v2 latest" in text
+    assert "marts.panel_winners_v4 latest" in text
 
 
 def test_singular_tests_are_listed_with_their_sql(page: Page, packaged: Project):

@@ -164,9 +164,9 @@ def test_dbt_asked_nobody(theirs: Path):
 def test_the_exported_tests_find_what_is_wrong(theirs: Path, tmp_path: Path):
     folder = Path(shutil.copytree(theirs, tmp_path / "broken"))
     with duckdb.connect(str(folder / DATABASE)) as con:
-        con.execute("insert into marts.panel_winners_v2 from marts.panel_winners_v2 limit 1")
+        con.execute("insert into marts.panel_winners_v4 from marts.panel_winners_v4 limit 1")
         con.execute(
-            "insert into marts.panel_winners_v2 (run_tag, debate_id, winner, count_pro, count_con, count_tie, "
+            "insert into marts.panel_winners_v4 (run_tag, debate_id, winner, count_pro, count_con, count_tie, "
             "count_valid_verdicts) values ('nobody', 'nothing', 'oak', 1, 1, 1, 9), (null, 'd', 'pro', 1, 0, 0, 1)"
         )
         con.execute("update ratings.elo set games = -1, wins = -1 where rating = (select max(rating) from ratings.elo)")

@@ -39,14 +39,14 @@ COMPUTE = Path(__file__).parents[2] / "reports" / "assets" / "filters_compute.js
 # What many queries read, each after what it reads itself.
 STORED = (
     "intermediate.int_panel_verdicts",
-    "marts.judge_verdicts_v2",
-    "marts.panel_winners_v2",
+    "marts.judge_verdicts_v4",
+    "marts.panel_winners_v4",
     "marts.team_verdicts",
     "marts.decided_debates",
     "intermediate.int_cluster_units",
     "intermediate.int_clusters",
 )
-METHODS = {f"judge-{letter}": "dimensional" for letter in "xyz"}
+METHODS = {f"judge-{letter}": "dimensional_v1" for letter in "xyz"}
 EVIL = (f"evil {HOSTILE}", "<a href='javascript:alert(1)'>click</a>", "2024", "a&b=c#d", "plain")
 
 
@@ -901,7 +901,7 @@ def test_a_rule_that_no_page_knows_is_not_applied(database: Path, tmp_path: Path
     copied = tmp_path / "debatebench.duckdb"
     copied.write_bytes(database.read_bytes())
     with duckdb.connect(str(copied)) as con:
-        con.execute("update marts.panel_winners_v2 set winner = 'pro' where winner = 'con'")
+        con.execute("update marts.panel_winners_v4 set winner = 'pro' where winner = 'con'")
     with open_for_reading(copied) as con:
         found = outcomes(con, "mixed", ["alpha"])
     assert found is not None

@@ -175,7 +175,7 @@ def test_manifest_has_the_rules_in_use_and_the_hashes_of_prompts(tmp_path: Path)
     with only_pages("index"):
         debatebench_here(tmp_path, "report", "--out-dir", str(tmp_path / "site"))
     manifest = manifest_of(tmp_path / "site")
-    assert manifest["rules"] == {"marts.judge_verdicts": "2", "marts.panel_winners": "2"}
+    assert manifest["rules"] == {"marts.judge_verdicts": "4", "marts.panel_winners": "4"}
     prompts = manifest["runs"]["demo"]["prompts"]
     assert {"debater_prompts: pro", "debater_prompts: con", "judge_prompts: rubric and transcript"} <= prompts.keys()
 

@@ -212,7 +212,7 @@ def with_another(tmp_path: Path) -> Project:
     own = packaged("sql") / "marts" / "debates"
     yaml = (own / "panel_winners.yml").read_text(encoding="utf-8")
     (folder / "panel_winners.yml").write_text(
-        yaml.replace("      - v: 2\n", "      - v: 4\n        description: Any vote for pro wins.\n      - v: 2\n"),
+        yaml.replace("      - v: 2\n", "      - v: 5\n        description: Any vote for pro wins.\n      - v: 2\n"),
         encoding="utf-8",
     )
     macros = tmp_path / "ws" / "sql" / "macros"
@@ -225,7 +225,7 @@ def with_another(tmp_path: Path) -> Project:
     macro = {"name": "any_for_pro", "description": "Any vote wins.", "arguments": arguments, "sql": sql}
     (macros / "own.yml").write_text(json.dumps({"macros": [macro]}), encoding="utf-8")
     second = (own / "panel_winners_v2.sql").read_text(encoding="utf-8")
-    (folder / "panel_winners_v4.sql").write_text(
+    (folder / "panel_winners_v5.sql").write_text(
         second.replace("macros.more_verdicts", "macros.any_for_pro"),
         encoding="utf-8",
     )
@@ -233,7 +233,7 @@ def with_another(tmp_path: Path) -> Project:
 
 
 def test_a_prerelease_is_compared_before_it_was_ever_built(database: Path, with_another: Project):
-    diff = diff_model(database, with_another, "panel_winners", 2, 4)
+    diff = diff_model(database, with_another, "panel_winners", 2, 5)
     assert [(row.key["run_tag"], row.key["debate_id"], row.after) for row in diff.rows] == [
         ("clear", "d2", {"winner": "pro", "winner_without_con": "pro"})
     ]
@@ -244,10 +244,10 @@ def test_a_prerelease_is_compared_before_it_was_ever_built(database: Path, with_
 
 
 def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(database: Path, with_another: Project):
-    file = with_another.files["marts/panel_winners_v4.sql"]
+    file = with_another.files["marts/panel_winners_v5.sql"]
     sql = file.read_text(encoding="utf-8")
     file.write_text(f"select run_tag, debate_id, count_pro from (\n{sql}\n)")
-    diff = diff_model(database, load_project(with_another.files), "panel_winners", 2, 4)
+    diff = diff_model(database, load_project(with_another.files), "panel_winners", 2, 5)
     assert diff.columns_only_before == (
         "count_con",
         "count_tie",
@@ -259,20 +259,21 @@ def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(datab
     )
     assert diff.leaderboard is None
     assert diff.remark is not None
-    assert diff.remark.startswith("marts.leaderboard cannot be computed with version 4: SQL model ")
+    assert diff.remark.startswith("marts.leaderboard cannot be computed with version 5: SQL model ")
 
 
 def test_a_version_above_the_latest_is_a_prerelease(with_another: Project):
     alias, versions = versions_of(with_another.models, "panel_winners")
-    assert alias.alias_of == "marts.panel_winners_v2"
+    assert alias.alias_of == "marts.panel_winners_v4"
     assert [(number, is_prerelease(model)) for number, model in versions.items()] == [
         (1, False),
         (2, False),
-        (3, True),
-        (4, True),
+        (3, False),
+        (4, False),
+        (5, True),
     ]
-    assert remarks(versions[4], date(2026, 1, 1)) == [
-        "marts.panel_winners_v4 is a prerelease: its meaning may still change."
+    assert remarks(versions[5], date(2026, 1, 1)) == [
+        "marts.panel_winners_v5 is a prerelease: its meaning may still change."
     ]
 
 
@@ -392,7 +393,7 @@ def test_a_key_is_all_that_two_versions_may_share(tmp_path: Path):
             "Did you mean 'panel_winners'? With versions: marts.judge_verdicts, marts.panel_winners.",
         ),
         ("leaderboard", 1, 2, "marts.leaderboard has no versions."),
-        ("panel_winners", 1, 4, "marts.panel_winners has no version 4. Versions: 1, 2, 3."),
+        ("panel_winners", 1, 5, "marts.panel_winners has no version 5. Versions: 1, 2, 3, 4."),
         ("panel_winners", 2, 2, "Both versions of marts.panel_winners are 2"),
     ],
 )

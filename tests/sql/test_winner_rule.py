@@ -33,11 +33,11 @@ JUDGES = ("j1", "j2", "j3", "j4", "j5")
 DEBATERS = "abcd"
 INITIAL, K = 400.0, 32.0
 
-OWN = "models: [{name: panel_winners, latest_version: 4, versions: [{v: 4, description: Two verdicts more win.}]}]\n"
+OWN = "models: [{name: panel_winners, latest_version: 5, versions: [{v: 5, description: Two verdicts more win.}]}]\n"
 OWN_VERDICTS = """
 models:
-  - {name: panel_winners, latest_version: 4, versions: [{v: 4, description: By the verdicts of version 4.}]}
-  - {name: judge_verdicts, latest_version: 4, versions: [{v: 4, description: "As declared, else by the scores."}]}
+  - {name: panel_winners, latest_version: 5, versions: [{v: 5, description: By the verdicts of version 5.}]}
+  - {name: judge_verdicts, latest_version: 5, versions: [{v: 5, description: "As declared, else by the scores."}]}
 """
 FIRST = "models: [{name: panel_winners, latest_version: 1}, {name: judge_verdicts, latest_version: 1}]\n"
 
@@ -115,15 +115,15 @@ def project_with(root: Path, yaml: str, sql: Mapping[str, str]) -> Project:
 
 
 def own_rule() -> str:
-    """The SQL of version 4 in the documentation: a few lines."""
+    """The SQL of version 5 in the documentation: a few lines."""
     page = (Path(__file__).parents[2] / "docs" / "sql-models.md").read_text(encoding="utf-8")
-    sql = next(block for block in page.split("```\n") if block.startswith("-- One row") and "panel_winners_v2" in block)
+    sql = next(block for block in page.split("```\n") if block.startswith("-- One row") and "panel_winners_v4" in block)
     assert len(sql.splitlines()) <= 10
     return sql
 
 
 def own_verdicts() -> dict[str, str]:
-    """Version 4 of both: a judge's verdict counts by its declared winner where it has one, else by its scores."""
+    """Version 5 of both: a judge's verdict counts by its declared winner where it has one, else by its scores."""
     second = (packaged("sql") / "marts" / "debates" / "panel_winners_v2.sql").read_text(encoding="utf-8")
     verdicts = """\
         select run_tag, debate_id, judge_id, panel_position,
@@ -133,8 +133,8 @@ def own_verdicts() -> dict[str, str]:
         left join marts.judge_verdicts_v1 as declared using (run_tag, debate_id, judge_id, panel_position)
     """
     return {
-        "judge_verdicts_v4.sql": verdicts,
-        "panel_winners_v4.sql": second.replace("judge_verdicts_v2", "judge_verdicts_v4"),
+        "judge_verdicts_v5.sql": verdicts,
+        "panel_winners_v5.sql": second.replace("judge_verdicts_v2", "judge_verdicts_v5"),
     }
 
 
@@ -328,7 +328,7 @@ def test_everything_follows_the_packaged_rule(second: duckdb.DuckDBPyConnection,
 def test_one_sql_file_and_one_line_of_yaml_change_the_rule_everywhere(
     tmp_path: Path, second: duckdb.DuckDBPyConnection, debates: list[Played]
 ) -> None:
-    project = project_with(tmp_path, OWN, {"panel_winners_v4.sql": own_rule()})
+    project = project_with(tmp_path, OWN, {"panel_winners_v5.sql": own_rule()})
     expected = Expected(debates, two_more_than_the_other, lambda each: each.scored)
     with warehouse(project, debates) as con:
         check(con, expected)
@@ -367,7 +367,7 @@ def test_one_line_of_yaml_goes_back_to_declared_winners_and_strict_majorities(
 
 def test_a_warehouse_that_is_built_under_another_rule_changes_all_of_it(tmp_path: Path, debates: list[Played]) -> None:
     packaged_only = load_project(Workspace(tmp_path / "none").files("sql", "**/*"))
-    project = project_with(tmp_path, OWN, {"panel_winners_v4.sql": own_rule()})
+    project = project_with(tmp_path, OWN, {"panel_winners_v5.sql": own_rule()})
     with warehouse(packaged_only, debates) as con:
         build(con, project)
         check(con, Expected(debates, two_more_than_the_other, lambda each: each.scored))
@@ -388,16 +388,16 @@ def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: 
         ",\n    macros.more_verdicts(status, count_pro, count_con, count_tie - 1, 2) as winner_without_tie", ""
     )
     assert "winner_without_tie" not in sql
-    project = project_with(tmp_path, OWN, {"panel_winners_v4.sql": sql})
+    project = project_with(tmp_path, OWN, {"panel_winners_v5.sql": sql})
     with pytest.raises(SqlModelError) as caught:
         warehouse(project, debates[:3])
     message = str(caught.value)
     assert message.startswith("SQL model intermediate.int_decided_verdicts (")
     assert (
-        "It reads marts.panel_winners, which lacks winner_without_tie since version 4 (version 3 has it): "
+        "It reads marts.panel_winners, which lacks winner_without_tie since version 5 (version 4 has it): "
     ) in message
-    assert "panel_winners_v4.sql, set `latest_version: 3`, or change intermediate.int_decided_verdicts." in message
-    assert "SQL model marts.panel_winners_v4 breaks its contract in " in message
+    assert "panel_winners_v5.sql, set `latest_version: 4`, or change intermediate.int_decided_verdicts." in message
+    assert "SQL model marts.panel_winners_v5 breaks its contract in " in message
 
 
 # --- The rules themselves ---------------------------------------------------------------------------------------------

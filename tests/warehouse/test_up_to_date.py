@@ -105,7 +105,7 @@ def test_a_note_that_cannot_be_written_is_no_error(noted: Workspace):
 def test_a_build_of_some_sql_models_notes_nothing(noted: Workspace):
     assert debatebench(noted.root, "run", "--run-tag", "later", "--sample-topics", "1", "--no-build").code == 0
     before = note_of(noted).read_bytes()
-    assert debatebench_here(noted.root, "build", "--select", "marts.panel_winners_v2").code == 0
+    assert debatebench_here(noted.root, "build", "--select", "marts.panel_winners_v4").code == 0
     assert note_of(noted).read_bytes() == before
     assert not build_is_current(noted)
 

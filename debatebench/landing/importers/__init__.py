@@ -12,6 +12,8 @@ panelbench.py          PanelBench: human debates and the gold verdicts on them
 second_reader.py       read half of a large file in a second process
 store.py               keep a source after checking it
 strict_source.py       strict readers for untrusted JSON and YAML, and for schemas of other systems
+verdict_rows.py        rows of CSV, JSONL or Parquet with one verdict each
+verdicts.py            verdicts of other people, with their debates or on debates that are there
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from debatebench.shared.extensions import extension, known_extensions
 if TYPE_CHECKING:
     from debatebench.landing.importers.base import Importer
 
-FORMATS = ("debatebench", "debateflow", "panelbench")
+FORMATS = ("debatebench", "debateflow", "panelbench", "verdicts")
 
 
 def importer_of(format_name: str) -> Importer:

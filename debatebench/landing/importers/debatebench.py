@@ -120,10 +120,10 @@ def _unit(line: _Line, where: str, run_tag: str) -> Imported | BadRecord:
     if line.fault is not None:
         return BadRecord(where, line.fault)
     shared = (
-        _topic(run_tag, *line.topic),
-        *_debaters(run_tag, line.models),
-        *_judges(run_tag, line.judges),
-        *_dimensions(run_tag, line.dimensions),
+        topic_of(run_tag, *line.topic),
+        *debaters_of(run_tag, line.models),
+        *judges_of(run_tag, line.judges),
+        *dimensions_of(run_tag, line.dimensions),
     )
     # All times at this point are in UTC.
     time = datetime.fromisoformat(line.time).replace(tzinfo=None) if line.time else None
@@ -132,13 +132,14 @@ def _unit(line: _Line, where: str, run_tag: str) -> Imported | BadRecord:
         where,
         partial(bytes, line.digest),
         shared,
-        partial(_placed, run_tag, line.rows),
+        partial(placed, run_tag, line.rows),
         _run_facts(*line.facts),
         time,
     )
 
 
-def _placed(run_tag: str, rows: Rows, position: int) -> Iterator[Row]:
+def placed(run_tag: str, rows: Rows, position: int) -> Iterator[Row]:
+    """Rows without the position of their debate → rows with it."""
     for table, count, text in rows:
         placed = b'{"source_position":%d,%b' % (position, text[1:]) if table == "debates" else text
         yield Row(table, run_tag, placed, count)
@@ -195,22 +196,26 @@ def _stated(value: Any) -> Any:
 
 # These records are the same in thousands of debates.
 @lru_cache(maxsize=4096)
-def _topic(run_tag: str, topic_id: str, motion: str, category: str | None) -> Topic:
+def topic_of(run_tag: str, topic_id: str, motion: str, category: str | None) -> Topic:
+    """The topic of a debate; the same objects for the same names."""
     return Topic(run_tag=run_tag, topic_id=topic_id, source_position=0, motion=motion, category=category)
 
 
 @lru_cache(maxsize=4096)
-def _debaters(run_tag: str, models: tuple[str, ...]) -> tuple[Debater, ...]:
+def debaters_of(run_tag: str, models: tuple[str, ...]) -> tuple[Debater, ...]:
+    """The debaters of a debate; the same objects for the same names."""
     return tuple(Debater(run_tag=run_tag, model_id=model_id) for model_id in models)
 
 
 @lru_cache(maxsize=4096)
-def _judges(run_tag: str, judges: tuple[str, ...]) -> tuple[Judge, ...]:
+def judges_of(run_tag: str, judges: tuple[str, ...]) -> tuple[Judge, ...]:
+    """The judges of a debate; the same objects for the same names."""
     return tuple(Judge(run_tag=run_tag, judge_id=judge_id) for judge_id in judges)
 
 
 @lru_cache(maxsize=4096)
-def _dimensions(run_tag: str, dimensions: tuple[str, ...]) -> tuple[Dimension, ...]:
+def dimensions_of(run_tag: str, dimensions: tuple[str, ...]) -> tuple[Dimension, ...]:
+    """The dimensions of a debate; the same objects for the same names."""
     return tuple(Dimension(run_tag=run_tag, dimension=name, source_position=0) for name in dimensions)
 
 

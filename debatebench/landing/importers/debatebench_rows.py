@@ -26,11 +26,16 @@ def landed_scores(source: Any) -> list[list[Raw]]:
 
 
 def _scores(verdict: Any, position: int) -> list[Raw]:
-    pro, con = verdict.pro.scores, verdict.con.scores
+    pro, con = scores_of(verdict.pro), scores_of(verdict.con)
     if pro.keys() != con.keys():
         one_sided = sorted(pro.keys() ^ con.keys())[0]
         raise BadSourceError(f"judges[{position}]: only one side has a score of {one_sided[:60]!r}.")
     return [_score(dimension, value, con[dimension]) for dimension, value in pro.items()]
+
+
+def scores_of(side: Any) -> dict[str, float]:
+    """The scores of one side of a verdict; none where the verdict only names a winner."""
+    return side.scores if side else {}
 
 
 @lru_cache(maxsize=65536)
@@ -129,8 +134,8 @@ def _verdict(verdict: Any, run_tag: str, debate_id: str, position: int, scores: 
         verdict.judge_id,  # judge_id
         position,  # panel_position
         UNSET,  # presented_first
-        bool(scores),  # is_valid
-        UNSET if scores else "no scores",  # invalid_reason
+        bool(scores or verdict.winner),  # is_valid
+        UNSET if scores or verdict.winner else "no scores",  # invalid_reason
         verdict.winner,  # declared_winner
         scores or UNSET,  # scores
         verdict.raw_response,  # raw_response
@@ -174,7 +179,7 @@ def _metadata(usage: Any, stated: dict[str, Any]) -> Any:
 
 def dimension_names(source: Any) -> tuple[str, ...]:
     """Every dimension of a debate, in the order in which the source lists them."""
-    scored = [dimension for verdict in source.judges for dimension in verdict.pro.scores]
+    scored = [dimension for verdict in source.judges for dimension in scores_of(verdict.pro)]
     return tuple(dict.fromkeys((*_stated_order(source), *scored)))
 
 

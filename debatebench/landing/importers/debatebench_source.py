@@ -73,8 +73,8 @@ class _Scores(Source):
 
 class _Verdict(_Usage):
     judge_id: Name
-    pro: _Scores
-    con: _Scores
+    pro: _Scores | None = None
+    con: _Scores | None = None
     winner: Winner | None = None
     raw_response: str | None = None
     latency_ms: Amount | None = None
@@ -175,7 +175,7 @@ def _has_usual_names(source: Any) -> bool:
     names = [transcript.debate_id, topic.id, transcript.pro_model_id, transcript.con_model_id]
     for verdict in source.judges:
         names.append(verdict.judge_id)
-        names += [*verdict.pro.scores, *verdict.con.scores]
+        names += [*((verdict.pro and verdict.pro.scores) or ()), *((verdict.con and verdict.con.scores) or ())]
     if topic.category:
         names.append(topic.category)
     if aggregate:

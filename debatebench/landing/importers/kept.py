@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
+from itertools import count as counting
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from debatebench.config.types import DimensionConfig, EloConfig
@@ -21,14 +23,15 @@ from debatebench.landing.importers.base import SHARED, BadRecord, Imported, Key,
 from debatebench.landing.land import RowFiles, land_files, land_rows
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.json_bytes import from_json
-from debatebench.shared.records import Dimension, Record, Row, Run, Topic, Weakness
+from debatebench.shared.records import Debate, Dimension, Record, Row, Run, Topic, Weakness
 
 if TYPE_CHECKING:
     import duckdb
 
 MANIFEST = "manifest.json"
-_MANIFEST_VERSION: Literal[1] = 1
+_MANIFEST_VERSION = 2
 _RUN_FACTS = ("benchmark_name", "benchmark_version", "rubric_version", "seed")
+_write_json = msgspec.json.encode
 _ROWS_OF_DEBATES = ("debates", "participants", "turns", "verdicts")
 
 
@@ -43,6 +46,9 @@ def _plain_name(name: str) -> str:
 
 
 PlainName = Annotated[str, AfterValidator(_plain_name)]
+
+
+OnConflict = Literal["keep-both"]
 
 
 class KeptFile(_Frozen):
@@ -63,6 +69,8 @@ class Part(_Frozen):
     """Keys of units whose versions in earlier parts no longer count."""
     rules: int | None = None
     """The rules of the format that accepted the files; see `Importer`."""
+    format: str | None = None
+    """The part's format where it is not that of the tag: verdicts on debates of another format."""
     plain_rules: int | None = Field(None, exclude=True)
     """Earlier versions wrote this; it is read and ignored."""
 
@@ -70,7 +78,8 @@ class Part(_Frozen):
 class ImportManifest(_Frozen):
     """What is kept under one tag, in the order of import, with the settings that the first import froze."""
 
-    manifest_version: Literal[1] = _MANIFEST_VERSION
+    manifest_version: Literal[1, 2] = 1
+    """2 where an earlier version of debatebench would misread it: with parts of two formats, or topics kept apart."""
     run_tag: str
     format: str
     elo: EloConfig
@@ -79,25 +88,33 @@ class ImportManifest(_Frozen):
     weaknesses: dict[str, str] | None = None
     """Weakness → dimension on which it should cost points, where the source states none; None if no file was named."""
     parts: tuple[Part, ...] = ()
+    on_conflict: OnConflict | None = None
+    """What becomes of two motions under one topic id; None: such debates are refused."""
     former: tuple[str, ...] | None = None
-    """The SHA-256 of the manifest's file before each change of the rubric or the weaknesses."""
+    """The SHA-256 of the manifest's file before each change of the rubric, the weaknesses or `on_conflict`."""
 
     def content(self) -> str:
         """The content of the manifest's file."""
         # A part without rules is written as earlier versions wrote it.
         return self.model_dump_json(indent=2, exclude_none=True) + "\n"
 
-    def supplied(
-        self, *, rubric: dict[str, DimensionConfig] | None = None, weaknesses: dict[str, str] | None = None
-    ) -> ImportManifest:
-        """The manifest with these dimensions and weaknesses, where given; it remembers what it was."""
-        update: dict[str, Any] = {"rubric": rubric or self.rubric, "weaknesses": weaknesses or self.weaknesses}
-        new = self.model_copy(update=update)
+    def changed(self, **settings: Any) -> ImportManifest:
+        """The manifest with other settings, which remembers what it was."""
+        new = self.model_copy(update=settings)
         if new == self or not self.parts:
             return new
         counts = range(1, len(self.parts) + 1)
         hashes = [self.model_copy(update={"parts": self.parts[:count]}).sha256() for count in counts]
         return new.model_copy(update={"former": (*(self.former or ()), *hashes)})
+
+    def with_part(self, part: Part) -> ImportManifest:
+        """The manifest with one more part."""
+        version = 2 if part.format or self.on_conflict or self.weaknesses else self.manifest_version
+        return self.model_copy(update={"parts": (*self.parts, part), "manifest_version": version})
+
+    def format_of(self, part: Part) -> str:
+        """The format of a part."""
+        return part.format or self.format
 
     def sha256(self) -> str:
         """The SHA-256 of the content of the manifest's file."""
@@ -110,8 +127,10 @@ class ImportManifest(_Frozen):
     def parts_at(self, sha256: str) -> int | None:
         """How many of the parts there were when the file had this hash; None if it never had."""
         for count in range(len(self.parts), 0, -1):
-            if self.model_copy(update={"parts": self.parts[:count]}).sha256() == sha256:
-                return count
+            for version in {1, self.manifest_version}:
+                earlier = {"parts": self.parts[:count], "manifest_version": version}
+                if self.model_copy(update=earlier).sha256() == sha256:
+                    return count
         return None
 
 
@@ -129,7 +148,8 @@ def read_import_manifest(folder: Path) -> ImportManifest | None:
         place = ".".join(map(str, fault["loc"])) or "the file"
         raise DamagedDataError(f"{path} was changed after it was written: {place}: {fault['msg']}.") from error
     try:
-        importer_of(manifest.format)
+        for part_format in {manifest.format, *map(manifest.format_of, manifest.parts)}:
+            importer_of(part_format)
     except UsageError as error:
         raise NewerDataError(
             f"{path} cannot be read: {error} A newer version of debatebench may know it too."
@@ -174,11 +194,11 @@ def kept_units(
     Memory grows with the number of keys, not with the size of the units. Raises `DamagedDataError` if a kept file has
     changed since it was copied.
     """
-    importer = importer_of(manifest.format)
     replaced = {key: index for index, part in enumerate(manifest.parts) for key in part.replaces}
     seen = set(landed)
     for index, part in enumerate(manifest.parts[first_part:], first_part):
         check_part(folder, manifest, part)
+        importer = importer_of(manifest.format_of(part))
         is_accepted = part.rules is not None and part.rules == importer.rules
         needed = "rows" if purpose == "accepted" and not is_accepted else purpose
         for unit in importer.read(folder / part.name / part.root, manifest.run_tag, needed):
@@ -193,7 +213,7 @@ def kept_units(
 def check_part(folder: Path, manifest: ImportManifest, part: Part) -> None:
     """Raise `DamagedDataError` if the files of a part have changed since they were copied."""
     inside = folder / part.name
-    files = importer_of(manifest.format).find_files(inside / part.root)
+    files = importer_of(manifest.format_of(part)).find_files(inside / part.root)
     expected = {file.name for file in part.files}
     names = {file.relative_to(inside).as_posix() for file in files if file.is_file()}
     if names != expected:
@@ -214,6 +234,33 @@ def check_part(folder: Path, manifest: ImportManifest, part: Part) -> None:
 
 
 @dataclass(slots=True)
+class TopicIds:
+    """Ids of topics by which two motions under one id are told apart: the first keeps the id, the next is `id~2`."""
+
+    motions: dict[str, str] = field(default_factory=dict)
+    apart: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def id_of(self, topic_id: str, motion: str) -> str:
+        """The id under which the topic lands; the same for the same id and motion."""
+        if self.motions.setdefault(topic_id, motion) == motion:
+            return topic_id
+        if (topic_id, motion) not in self.apart:
+            new = next(name for n in counting(2) if (name := f"{topic_id}~{n}") not in self.motions)
+            self.motions[new] = motion
+            self.apart[topic_id, motion] = new
+        return self.apart[topic_id, motion]
+
+
+def _renamed(rows: Iterable[Row], ids: Mapping[str, str]) -> Iterator[Row]:
+    for row in rows:
+        if row.table != Debate.table:
+            yield row
+            continue
+        debate = from_json(row.json)
+        yield row._replace(json=_write_json({**debate, "topic_id": ids[debate["topic_id"]]}))
+
+
+@dataclass(slots=True)
 class TagRows:
     """Units → the rows of their tag. Shared records are held back; `source_position` numbers debates, topics and
     dimensions in the order in which they occur.
@@ -224,10 +271,13 @@ class TagRows:
     records: dict[tuple[Any, ...], Record] = field(default_factory=dict)
     facts: StatedFacts = field(default_factory=StatedFacts)
     time: datetime | None = None
+    topics: TopicIds = field(default_factory=lambda: TopicIds())
     _added: dict[int, Record] = field(default_factory=dict)
 
     def of(self, unit: Imported) -> Iterable[Row]:
         """The rows of the unit, without those of its shared records."""
+        if self.manifest.on_conflict == "keep-both":
+            unit = self._kept_apart(unit)
         # Most units share the same few objects.
         for record in unit.shared:
             if id(record) not in self._added:
@@ -251,6 +301,18 @@ class TagRows:
             weakness = Weakness.model_validate(from_json(row.json))
             dimension = weakness.dimension or dimensions.get(weakness.weakness_type)
             yield weakness.model_copy(update={"dimension": dimension}).row()
+
+    def _kept_apart(self, unit: Imported) -> Imported:
+        """The unit under the ids of its topics by which their motions can be told apart."""
+        topics = [record for record in unit.shared if isinstance(record, Topic)]
+        ids = {topic.topic_id: self.topics.id_of(topic.topic_id, topic.motion) for topic in topics}
+        if all(name == own for name, own in ids.items()):
+            return unit
+        shared = tuple(
+            record.model_copy(update={"topic_id": ids[record.topic_id]}) if isinstance(record, Topic) else record
+            for record in unit.shared
+        )
+        return unit._replace(shared=shared, rows=lambda position: _renamed(unit.rows(position), ids))
 
     def add(self, record: Record) -> None:
         """Add a shared record. The first record of a key counts; a later one supplies a missing category."""
@@ -371,6 +433,8 @@ def _may_have_dimensions_of_rubric_alone(con: duckdb.DuckDBPyConnection, manifes
 def _landed_parts(manifest: ImportManifest, landed_sha256: str | None) -> int:
     """The number of parts that landed before and are unchanged, if new parts can be added to them."""
     if landed_sha256 is None or importer_of(manifest.format).landed_facts is None:
+        return 0
+    if manifest.on_conflict or any(part.format for part in manifest.parts):
         return 0
     count = manifest.parts_at(landed_sha256)
     if count is None or count == len(manifest.parts) or any(part.replaces for part in manifest.parts[count:]):

@@ -7,13 +7,14 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from debatebench.config.load import load_config
 from debatebench.config.parts import load_rubric, load_weaknesses, part_path
@@ -24,8 +25,10 @@ from debatebench.landing.importers.kept import (
     MANIFEST,
     ImportManifest,
     KeptFile,
+    OnConflict,
     Part,
     TagRows,
+    TopicIds,
     kept_units,
     read_import_manifest,
 )
@@ -47,8 +50,10 @@ _INCOMING = ".incoming"
 _ROWS = ".rows"
 _BLOCK = 1024 * 1024
 _MOST_LISTED = 20
+VERDICTS = "verdicts"
+"""The format that can be added to a tag of any format."""
 _FACTS_OF_A_RUN = ("benchmark_version", "rubric_version", "seed")
-_KINDS = {"debate": "debates", "annotation": "annotations", "gold": "debates' gold verdicts"}
+_KINDS = {"debate": "debates", "verdict": "verdicts", "annotation": "annotations", "gold": "debates' gold verdicts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +84,11 @@ def add_import(
     replace: bool = False,
     rubric: str | None = None,
     weaknesses: Path | None = None,
+    on_conflict: OnConflict | Literal["refuse"] | None = None,
 ) -> ImportReport:
     """Keep the records at `path` as `importing` does."""
-    with importing(
-        workspace, run_tag, format_name, path, replace=replace, rubric=rubric, weaknesses=weaknesses, with_rows=False
-    ) as report:
+    options = {"replace": replace, "rubric": rubric, "weaknesses": weaknesses, "on_conflict": on_conflict}
+    with importing(workspace, run_tag, format_name, path, with_rows=False, **options) as report:  # type: ignore[arg-type]
         return report
 
 
@@ -97,6 +102,7 @@ def importing(
     replace: bool = False,
     rubric: str | None = None,
     weaknesses: Path | None = None,
+    on_conflict: OnConflict | Literal["refuse"] | None = None,
     with_rows: bool = True,
 ) -> Iterator[ImportReport]:
     """Keep the records at `path` (a file or folder of the format) under `run_tag`, unless they are kept already.
@@ -105,8 +111,10 @@ def importing(
     counts from then on. The first import under a tag freezes the workspace's rating settings. `rubric` names a file of
     configs/rubrics/; it is frozen, too, and says what the source does not say: scales of dimensions and what scores
     mean, or all dimensions of a source without any. `weaknesses` is a file as `run --weaknesses` takes it; frozen, too,
-    it says on which dimensions the weaknesses of the source should cost points. Only `replace` exchanges either. All
-    is kept or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` a differing unit,
+    it says on which dimensions the weaknesses of the source should cost points. Only `replace` exchanges either.
+    Two motions under one topic id are refused, or with `on_conflict="keep-both"`, which the tag keeps, told apart
+    by their ids. Verdicts (the format `verdicts`) can be added to imports of any format. Either everything is kept
+    or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` names a differing unit,
     `UsageError` a tag (also of an archived run), format or path that cannot be used or an annotator who has annotated
     here, `BusyError` another import into the same tag.
 
@@ -125,7 +133,7 @@ def importing(
         check_not_archived(workspace, run_tag)
         config = load_config(workspace.config_file("config.yaml"), needs_rounds=False)
         manifest = read_import_manifest(folder) or ImportManifest(run_tag=run_tag, format=format_name, elo=config.elo)
-        if manifest.format != format_name:
+        if manifest.format != format_name and format_name != VERDICTS:
             raise UsageError(
                 f"'{run_tag}' contains imports of the format '{manifest.format}'; import '{format_name}' under "
                 "another tag."
@@ -140,9 +148,13 @@ def importing(
                     f"'{run_tag}' was imported with other dimensions of its weaknesses; --replace puts those of "
                     f"{weaknesses} in their place."
                 )
-            manifest = manifest.supplied(weaknesses=suffering)
+            manifest = manifest.changed(weaknesses=suffering, manifest_version=2)
+        if on_conflict == "keep-both":
+            manifest = manifest.changed(on_conflict=on_conflict, manifest_version=2)
+        apart = manifest.on_conflict == "keep-both" and on_conflict != "refuse"
+        incoming = _Incoming(importer, format_name, path, files, apart)
         try:
-            yield _import(importer, files, path, folder, manifest, here, replace=replace, with_rows=with_rows)
+            yield _import(incoming, folder, manifest, here, replace=replace, with_rows=with_rows)
         finally:
             _clear(folder)
 
@@ -161,13 +173,22 @@ def _with_rubric(
             f"'{manifest.run_tag}' was judged here with its present rubric by {', '.join(people)}; for the rubric "
             f"'{name}', import under another tag."
         )
-    return manifest.supplied(rubric=dimensions)
+    return manifest.changed(rubric=dimensions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Incoming:
+    """What is to be imported; `keeps_topics_apart` where two motions under one id are two topics."""
+
+    importer: Importer
+    format_name: str
+    path: Path
+    files: list[Path]
+    keeps_topics_apart: bool
 
 
 def _import(
-    importer: Importer,
-    files: list[Path],
-    path: Path,
+    incoming: _Incoming,
     folder: Path,
     manifest: ImportManifest,
     people_here: _PeopleHere,
@@ -176,14 +197,15 @@ def _import(
     with_rows: bool,
 ) -> ImportReport:
     _clear(folder)
+    path = incoming.path
     row_files, rows = None, TagRows(manifest)
     try:
-        root, copies = _copy(files, path, folder / _INCOMING)
+        root, copies = _copy(incoming.files, path, folder / _INCOMING)
         if with_rows and not manifest.parts:
             (folder / _ROWS).mkdir(parents=True)
             row_files = RowFiles(folder / _ROWS, manifest.run_tag)
-        source = _read(importer, folder / _INCOMING / root, manifest.run_tag, rows, row_files)
-        additions = _compare_with_kept(source, importer, folder / _INCOMING / root, folder, manifest, replace=replace)
+        source = _read(incoming, folder / _INCOMING / root, rows, row_files)
+        additions = _compare_with_kept(source, incoming, folder / _INCOMING / root, folder, manifest, replace=replace)
         for verb, theirs, ours in (
             ("annotated", additions.annotators, people_here.annotators),
             ("reviewed", additions.reviewers, people_here.reviewers),
@@ -194,7 +216,7 @@ def _import(
                     "same name; import them under another tag."
                 )
         is_new = additions.added or additions.replaced
-        part = _keep(folder, manifest, root, copies, additions.replaced) if is_new else None
+        part = _keep(folder, manifest, incoming.format_name, root, copies, additions.replaced) if is_new else None
         if part is None and manifest != read_import_manifest(folder):
             write_atomically(folder / MANIFEST, manifest.content())
         if row_files:
@@ -283,7 +305,12 @@ def _copy_file(file: Path, target: Path) -> tuple[int, str]:
 
 
 def _keep(
-    folder: Path, manifest: ImportManifest, root: str, copies: tuple[KeptFile, ...], replaces: tuple[Key, ...]
+    folder: Path,
+    manifest: ImportManifest,
+    format_name: str,
+    root: str,
+    copies: tuple[KeptFile, ...],
+    replaces: tuple[Key, ...],
 ) -> Path:
     """Sync the incoming files, rename them to their number, and only then add them to the manifest."""
     incoming = folder / _INCOMING
@@ -295,9 +322,15 @@ def _keep(
     name = f"{max(taken, default=0) + 1:04d}"
     os.rename(incoming, folder / name)
     sync_path(folder)
-    part = Part(name=name, root=root, files=copies, replaces=replaces, rules=importer_of(manifest.format).rules)
-    new = manifest.model_copy(update={"parts": (*manifest.parts, part)})
-    write_atomically(folder / MANIFEST, new.content())
+    part = Part(
+        name=name,
+        root=root,
+        files=copies,
+        replaces=replaces,
+        rules=importer_of(format_name).rules,
+        format=None if format_name == manifest.format else format_name,
+    )
+    write_atomically(folder / MANIFEST, manifest.with_part(part).content())
     sync_path(folder)
     sync_path(folder.parent)
     return folder / name
@@ -341,6 +374,9 @@ class _Agreement:
     topics: dict[str, tuple[Topic, str]] = field(default_factory=dict)
     facts: StatedFacts = field(default_factory=StatedFacts)
     warnings: list[str] = field(default_factory=list)
+    apart: bool = False
+    motions: dict[tuple[str, str], str] = field(default_factory=dict)
+    """With `apart`: each id and motion, and the place of the first debate about it."""
 
     def add(self, unit: Imported, where: str) -> str | None:
         """Add a unit; returns the sentence that refuses it if one of its topics has another motion than before."""
@@ -349,8 +385,15 @@ class _Agreement:
             if not isinstance(topic, Topic):
                 continue
             first, place = self.topics.setdefault(topic.topic_id, (topic, where))
+            if self.apart:
+                self.motions.setdefault((topic.topic_id, topic.motion), where)
             if first.motion != topic.motion:
-                return f"The topic '{topic.topic_id}' has a different motion here than in {place}."
+                if self.apart:
+                    continue
+                return (
+                    f"The topic '{topic.topic_id}' has a different motion here than in {place}; --on-conflict "
+                    "keep-both makes two topics of them."
+                )
             self._compare_category(first, place, topic, where)
         return None
 
@@ -378,7 +421,7 @@ class _Source:
 
 
 def _compare_with_kept(
-    source: _Source, importer: Importer, root: Path, folder: Path, manifest: ImportManifest, *, replace: bool
+    source: _Source, incoming: _Incoming, root: Path, folder: Path, manifest: ImportManifest, *, replace: bool
 ) -> _Additions:
     """What the source at `root` adds to everything that `manifest` lists in `folder`.
 
@@ -387,6 +430,10 @@ def _compare_with_kept(
     debates = {key[1] for key in source.units if key[0] == "debate"} if source.has_verdicts_of_others() else None
     differing: dict[Key, str] = {}
     identical = 0
+    place = partial(_place, incoming.importer, root, manifest.run_tag)
+    kept = _Agreement(apart=incoming.keeps_topics_apart)
+    if incoming.format_name == VERDICTS:
+        _refuse_verdicts_twice(source, folder, manifest, place)
     for part, unit in kept_units(folder, manifest, "kept"):
         where = f"{part.name}/{unit.where}"
         new = source.units.get(unit.key)
@@ -394,6 +441,7 @@ def _compare_with_kept(
             debates.add(unit.key[1])
         if new is None or new == unit.digest():
             identical += new is not None
+            kept.add(unit, where)
             refusal = source.agreement.add(unit, where)
             if refusal:
                 raise DebatebenchError(
@@ -401,28 +449,89 @@ def _compare_with_kept(
                 )
             if new is not None:
                 del source.units[unit.key]
+        elif incoming.format_name != manifest.format_of(part):
+            raise DebatebenchError(
+                f"{_name(unit.key)} in {place(unit.key)} is there already, with more than a row of verdicts says, in "
+                f"{where}; nothing was imported. Leave out the columns that describe debates."
+            )
         else:
             differing[unit.key] = where
     if differing and not replace:
-        raise _refuse_differing(differing, _place(importer, root, manifest.run_tag, next(iter(differing))), manifest)
+        raise _refuse_differing(differing, place(next(iter(differing))), manifest)
+    _refuse_verdicts_without_debates(source, debates or (), place)
     added = Counter(key[0] for key in source.units if key not in differing)
     return _Additions(
         added=dict(added),
         ignored=identical + source.repeated,
         replaced=tuple(differing),
-        warnings=[*source.agreement.warnings, *_orphans(source, debates), *_facts(source.agreement, manifest)],
+        warnings=[
+            *source.agreement.warnings,
+            *_kept_apart(kept, source.agreement),
+            *_orphans(source, debates),
+            *_facts(source.agreement, manifest),
+        ],
         annotators=frozenset(key[2] for key in source.units if key[0] == "annotation"),
         reviewers=frozenset(key[2] for key in source.units if key[0] == "adjudication"),
     )
 
 
-def _read(importer: Importer, root: Path, run_tag: str, rows: TagRows, row_files: RowFiles | None) -> _Source:
+def _refuse_verdicts_twice(
+    source: _Source, folder: Path, manifest: ImportManifest, place: Callable[[Key], str]
+) -> None:
+    """Refuse a second verdict of a judge on a debate that is kept together with its verdicts."""
+    from debatebench.landing.importers.verdicts import DEBATES, judged_in
+
+    def has_debates(part: Part) -> bool:
+        names = {Path(file.name).name for file in part.files}
+        return manifest.format_of(part) != VERDICTS or DEBATES in names
+
+    if not any(map(has_debates, manifest.parts)):
+        return
+    for part, unit in kept_units(folder, manifest):
+        if unit.key[0] != "debate":
+            continue
+        for debate_id, judge_id in judged_in(unit):
+            key = ("verdict", debate_id, judge_id)
+            if key in source.units:
+                raise DebatebenchError(
+                    f"{_name(key)} in {place(key)} is one more: {part.name}/{unit.where} has a verdict of this judge "
+                    "on this debate; nothing was imported. Leave it out, or give the judge another name."
+                )
+
+
+def _refuse_verdicts_without_debates(source: _Source, debates: Collection[str], place: Callable[[Key], str]) -> None:
+    """Refuse verdicts on debates that are neither kept nor in the source."""
+    orphans = [key for key in source.units if key[0] == "verdict" and key[1] not in debates]
+    if orphans:
+        raise DamagedDataError(
+            f"{_name(orphans[0])} in {place(orphans[0])} is on a debate that is not there{_and_more(len(orphans))}, so "
+            "nothing was imported; import the debates first under this tag, or add the columns pro_model_id and "
+            "con_model_id."
+        )
+
+
+def _kept_apart(kept: _Agreement, new: _Agreement) -> list[str]:
+    """A warning for each motion that lands under another id than its source gives it."""
+    ids = TopicIds()
+    places = {**kept.motions, **{key: where for key, where in new.motions.items() if key not in kept.motions}}
+    found = [(topic_id, ids.id_of(topic_id, motion), where) for (topic_id, motion), where in places.items()]
+    warnings = [
+        f"The topic '{topic_id}' has another motion in {where} than before; it is kept apart as '{own}'."
+        for topic_id, own, where in found
+        if own != topic_id
+    ]
+    more = len(warnings) - _MOST_LISTED
+    return [*warnings[:_MOST_LISTED], *([f"{more:,} more motions are kept apart."] if more > 0 else [])]
+
+
+def _read(incoming: _Incoming, root: Path, rows: TagRows, row_files: RowFiles | None) -> _Source:
     """Read the whole source, and write its rows to `row_files` if there are any.
 
     Raises one `DamagedDataError` that lists all bad records, and `DebatebenchError` for units that differ from each
     other.
     """
-    source = _Source()
+    importer, run_tag = incoming.importer, rows.manifest.run_tag
+    source = _Source(agreement=_Agreement(apart=incoming.keeps_topics_apart))
     bad: list[BadRecord] = []
     repeated_otherwise: list[tuple[Key, str]] = []
     for unit in importer.read(root, run_tag, "rows" if row_files else "digests"):
@@ -481,6 +590,8 @@ def _refuse_differing(differing: dict[Key, str], where: str, manifest: ImportMan
 
 
 def _name(key: Key) -> str:
+    if key[0] == "verdict":
+        return f"The verdict of '{key[2]}' on '{key[1]}'"
     if key[0] == "annotation":
         return f"The annotation of '{key[1]}' by '{key[2]}'"
     return f"The debate '{key[1]}'" if key[0] == "debate" else f"The gold verdict on '{key[1]}'"
@@ -494,7 +605,7 @@ def _orphans(source: _Source, debates: set[str] | None) -> list[str]:
     """A warning if annotations or gold verdicts belong to missing debates; the debates may be imported later."""
     if debates is None:
         return []
-    orphans = [key[1] for key in source.units if key[0] != "debate" and key[1] not in debates]
+    orphans = [key[1] for key in source.units if key[0] not in ("debate", "verdict") and key[1] not in debates]
     if not orphans:
         return []
     return [

@@ -1,4 +1,4 @@
--- One row per judge and debate: as in version 2, but a tie where the judge prefers another side in the other order.
+-- One row per judge and debate: as in version 4, but a tie where the judge prefers another side in the other order.
 with
 
 -- Where a judge saw the debate several times in an order, it prefers the side that it preferred more often.
@@ -10,7 +10,7 @@ orders as (
             count(case when verdicts.winner = 'pro' then 1 end), count(case when verdicts.winner = 'con' then 1 end)
         ) as winner
 
-    from marts.judge_verdicts_v2 as verdicts
+    from marts.judge_verdicts_v4 as verdicts
     inner join staging.stg_verdicts as shown using (run_tag, debate_id, judge_id)
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
     where verdicts.is_valid and shown.presented_first is not null
@@ -34,7 +34,7 @@ final as (
         case when verdicts.is_valid and flips.judge_id is not null then 'tie' else verdicts.winner end as winner,
         verdicts.is_valid
 
-    from marts.judge_verdicts_v2 as verdicts
+    from marts.judge_verdicts_v4 as verdicts
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
     left join flips using (run_tag, source_debate_id, judge_id)
 
