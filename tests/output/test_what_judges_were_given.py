@@ -161,6 +161,8 @@ def _text(kind: str) -> Callable[[str], Iterator[Part]]:
 
 
 def _slide(value: str) -> Iterator[Part]:
+    if not value:
+        return  # Beside analyses it is not shown again.
     heading, _, text = value.partition("\n")
     assert heading == "Information slide, known to both sides and to the judges:"
     yield "text", text.strip()
