@@ -302,6 +302,37 @@ def test_a_save_that_the_disk_refuses_is_not_acknowledged(tmp_path: Path, monkey
     assert session_of(Workspace(tmp_path / "w")).state(debate).form["winner"] == "con"
 
 
+def test_a_text_that_is_deleted_again_does_not_stand_before_what_can_be_undone(tmp_path: Path):
+    session = session_of(made_workspace(tmp_path / "w"))
+    debate = session.debates[0]
+    for revision, text in enumerate((None, "Y", "Yes", None)):
+        session.save(debate, revision, {"winner": "pro", "justification": text})
+    assert session.state(debate).undo_to == 0
+    # The next text is a change of its own.
+    session.save(debate, 4, {"winner": "pro", "justification": "No"})
+    assert session.go_back(debate, 5, "undo").state.form["justification"] is None
+    assert session.go_back(debate, 6, "undo").state.form == {}
+
+
+def test_a_window_whose_answers_were_lost_goes_on_from_its_own_saves_only(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    session, elsewhere = session_of(workspace), session_of(workspace)
+    debate = session.debates[0]
+    session.save(debate, 0, full_form(), window="one")
+    session.hand_in(debate, 1, full_form(), window="one")
+    assert session.go_back(debate, 2, "undo", window="one").revision == 3
+    # None of the three was answered.
+    assert session.save(debate, 0, full_form(winner="con"), window="one").revision == 4
+    for window in ("two", None):
+        with pytest.raises(StaleError):
+            session.save(debate, 3, full_form(winner="tie"), window=window)
+    session.drop(debate, 4, "two")
+    # Another process has changed it, which nothing here has seen.
+    assert elsewhere.save(debate, 4, full_form(winner="tie"), window="one").revision == 5
+    with pytest.raises(StaleError):
+        session.save(debate, 3, full_form(confidence=1), window="one")
+
+
 # --- order and assignments ------------------------------------------------------------------------------------------
 
 
