@@ -104,7 +104,7 @@ def _plan_of_today(
     )
     judges: tuple[MemberConfig, ...] = ()
     if options.panel_size != 0:
-        judges = as_asked(load_judges(config_path(workspace, options.judges_path, "judges.yaml")), options)
+        judges = as_asked(load_judges(config_path(workspace, options.judges_path, "judges.yaml")), options, begun)
     source = begun.source if begun is not None else None
     if source is None:
         source = source_of(

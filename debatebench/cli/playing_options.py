@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli import completion
-from debatebench.judges import BASELINES, METHODS
+from debatebench.judges import BASELINES, LATEST, METHODS
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,7 +82,10 @@ class JudgeOptions:
     judges_path: Annotated[Path | None, of_judges(help="Default: configs/judges.yaml.")] = None
     judge_method: Annotated[
         str | None,
-        of_judges(help=f"Method of all judges: {', '.join(METHODS)}, or one that an installed package adds."),
+        of_judges(
+            help=f"Method of all judges: {', '.join(METHODS)}, or one that an installed package adds. "
+            f"{', '.join(LATEST)} are the latest versions."
+        ),
     ] = None
     judge_prompt: Annotated[
         str | None, of_judges(help="Style of the prompt of all judges: configs/prompts/judge_STYLE.md.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_path
-from debatebench.judges import load_prompts
+from debatebench.judges import load_prompts, version_of_method
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
@@ -113,7 +113,8 @@ def with_rubric(workspace: Workspace, config: Config, name: str | None) -> Confi
     if name is None:
         return config
     rubric = load_rubric(part_path(workspace, "rubrics", name))
-    return config.model_copy(update={"dimensions": rubric.dimensions, "rubric_version": rubric.version})
+    update = {"dimensions": rubric.dimensions, "whole": rubric.whole, "rubric_version": rubric.version}
+    return config.model_copy(update=update)
 
 
 def _with_parts(workspace: Workspace, config: Config, options: PlanOptions) -> Config:
@@ -151,12 +152,12 @@ def planned(
         options = _quick_test(inputs, options)
     if options.preset == "prod-run":
         _refuse_simulated(inputs, options)
-    judges = as_asked(inputs.judges, options)
+    judges = as_asked(inputs.judges, options, begun)
     commit = git_commit()
 
     def make_base(debaters: Sequence[MemberConfig], judges: Sequence[MemberConfig]) -> Plan:
         if options.judges_from_selection:
-            debaters = as_asked(debaters, options)
+            debaters = as_asked(debaters, options, begun)
         pool = debaters if options.judges_from_selection else judges
         prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt)
         return make_plan(run_tag, inputs.config, inputs.topics, debaters, judges, prompts, options, commit)
@@ -164,11 +165,21 @@ def planned(
     return plan_of_today(run_tag, begun, inputs.debaters, judges, new_models, new_judges, make_base, commit)
 
 
-def as_asked(judges: Sequence[MemberConfig], options: PlanOptions) -> tuple[MemberConfig, ...]:
-    """The judges with the prompt style and the method that the options give to all of them."""
-    given = {"prompt_style": options.judge_prompt, "method": options.judge_method}
-    update = {name: value for name, value in given.items() if value is not None}
-    return tuple(judge.model_copy(update=update) if update else judge for judge in judges)
+def as_asked(
+    judges: Sequence[MemberConfig], options: PlanOptions, begun: Plan | None = None
+) -> tuple[MemberConfig, ...]:
+    """The judges with the prompt style and the method that the options give to all of them.
+
+    A method is the latest version of its name, unless the judge has another one in the run that has begun.
+    """
+    held = {} if begun is None else {judge.id: judge.method for judge in begun.judges}
+    style = {} if options.judge_prompt is None else {"prompt_style": options.judge_prompt}
+
+    def asked(judge: MemberConfig) -> MemberConfig:
+        method = version_of_method(options.judge_method or judge.method, held.get(judge.id))
+        return judge.model_copy(update={**style, "method": method})
+
+    return tuple(map(asked, judges))
 
 
 def _with_picked(begun: Plan, inputs: Inputs) -> Inputs:

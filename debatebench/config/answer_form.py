@@ -22,7 +22,8 @@ class AnswerForm:
     """One JSON object with up to three parts: `scores`, `winner` and `reasons`.
 
     `positions` are in the order in which they are scored. Without `dimensions` there are no scores. Of two sides the
-    winner is one of them or, if `allows_tie`, a tie; of four teams it is a list of one team, or of two that are equal.
+    winner is one of them or, if `allows_tie`, a tie; of four teams it is a list of one team or, if `allows_tie`, of two
+    that are equal.
     """
 
     dimensions: Mapping[str, DimensionConfig]
@@ -35,6 +36,11 @@ class AnswerForm:
     def is_of_teams(self) -> bool:
         """Whether the positions are those of British Parliamentary debate."""
         return self.positions[0] in BP_POSITIONS
+
+    @property
+    def most_winners(self) -> int:
+        """How many positions may win."""
+        return 2 if self.allows_tie else 1
 
     @property
     def reasoned(self) -> tuple[str, ...]:
@@ -62,7 +68,7 @@ class AnswerForm:
         if not self.is_of_teams:
             return {"type": "string", "enum": ["pro", "con", *(["tie"] if self.allows_tie else [])]}
         team = {"type": "string", "enum": list(self.positions)}
-        return {"type": "array", "items": team, "minItems": 1, "maxItems": 2}
+        return {"type": "array", "items": team, "minItems": 1, "maxItems": self.most_winners}
 
     def shape(self) -> str:
         """The object with the allowed values in angle brackets, as prompts show it."""
@@ -80,7 +86,8 @@ class AnswerForm:
 
     def _winner_shape(self) -> str:
         if self.is_of_teams:
-            return f"[<{_either(self.positions)}; two of them if they are equally good>]"
+            equals = "; two of them if they are equally good" if self.allows_tie else ""
+            return f"[<{_either(self.positions)}{equals}>]"
         return f"<{_either(('pro', 'con', 'tie') if self.allows_tie else ('pro', 'con'))}>"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from debatebench.config.types import DimensionConfig, Preferences
+from debatebench.config.types import DimensionConfig, Preferences, WholeConfig
 from debatebench.shared.records import MOST_SCORE
 
 if TYPE_CHECKING:
@@ -55,6 +55,16 @@ def read_dimensions(
     return dimensions
 
 
+def read_whole(setting: Setting) -> WholeConfig:
+    """How the debate as a whole is judged: `ties`, and `preferences` for all dimensions together."""
+    if setting.is_given:
+        setting.allow(("ties", "preferences"))
+    return WholeConfig(
+        ties=setting.at("ties").flag(default=True),
+        preferences=_preferences(setting.at("preferences"), ("speech", "debate")),
+    )
+
+
 def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
     """(name, its mapping or nothing) of every dimension, in order."""
     keys = (
@@ -87,9 +97,8 @@ def _step(setting: Setting | None, least: Decimal, most: Decimal, integer: bool 
     return step
 
 
-def _preferences(setting: Setting) -> Preferences:
+def _preferences(setting: Setting, stages: tuple[str, ...] = tuple(Preferences.model_fields)) -> Preferences:
     """What a judge method tells a judge to look for, by stage."""
-    stages = tuple(Preferences.model_fields)
     if setting.is_given:
         setting.allow(stages)
     return Preferences(**setting.fields(Preferences, *stages))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from debatebench.config.dimensions import read_dimensions
+from debatebench.config.dimensions import read_dimensions, read_whole
 from debatebench.config.types import (
     Config,
     EloConfig,
@@ -47,6 +47,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "scale_max": ("scoring.scale_max", "scoring.scale.max", "scale_max", "scale.max"),
     "scale_step": ("scoring.scale.step", "scale.step"),
     "judges_per_debate": ("scoring.judges_per_debate", "scoring.num_judges", "judges_per_debate", "num_judges"),
+    "whole": ("scoring.whole",),
     "judge_system_prompt": ("scoring.judge_system_prompt", "judge_system_prompt"),
     "initial_rating": ("elo.initial_rating", "initial_rating"),
     "k_factor": ("elo.k_factor", "k_factor"),
@@ -79,7 +80,7 @@ def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
     def setting(name: str) -> Setting:
         return file.at(*_PLACES[name])
 
-    special = ("rubric_version", "rounds", "dimensions", "elo", "weaknesses")
+    special = ("rubric_version", "rounds", "dimensions", "elo", "weaknesses", "whole")
     plain = {name: setting(name).field(Config, name) for name in Config.model_fields if name not in special}
     return Config(
         **plain,
@@ -88,6 +89,7 @@ def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
         dimensions=read_dimensions(
             setting("dimensions"), setting("scale_min"), setting("scale_max"), setting("scale_step")
         ),
+        whole=read_whole(setting("whole")),
         elo=EloConfig(**{name: setting(name).field(EloConfig, name) for name in EloConfig.model_fields}),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.config.dimensions import read_dimensions
+from debatebench.config.dimensions import read_dimensions, read_whole
 from debatebench.config.load import read_rounds
 from debatebench.config.setting import read_file
 from debatebench.config.types import WeaknessConfig
@@ -14,16 +14,17 @@ from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config.types import DimensionConfig, Round
+    from debatebench.config.types import DimensionConfig, Round, WholeConfig
     from debatebench.shared.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """What judges score: dimensions in order, and the version of the whole."""
+    """What judges score: its version, the dimensions in order, and how they judge the debate as a whole."""
 
     version: str
     dimensions: dict[str, DimensionConfig]
+    whole: WholeConfig
 
 
 def part_names(workspace: Workspace, folder: str) -> tuple[str, ...]:
@@ -50,10 +51,11 @@ def load_format(path: Path) -> tuple[Round, ...]:
 def load_rubric(path: Path) -> Rubric:
     """Read a rubric: the dimensions that take the place of those of config.yaml, and its version."""
     file = read_file(path)
-    file.allow(("version", "scale.min", "scale.max", "scale.step", "dimensions"))
+    file.allow(("version", "scale.min", "scale.max", "scale.step", "dimensions", "whole"))
     return Rubric(
         file.at("version").name(path.stem),
         read_dimensions(file.at("dimensions"), file.at("scale.min"), file.at("scale.max"), file.at("scale.step")),
+        read_whole(file.at("whole")),
     )
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config, MemberConfig
     from debatebench.shared.workspace import Workspace
 
+_PLACEHOLDER_OR_CONDITION = re.compile(r"\{\{\??\s*(\w+)\s*\}\}")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 
 
@@ -220,6 +221,6 @@ def _check(name: str, text: str, source: str) -> None:
 def _check_placeholders(text: str, known: Iterable[str], source: str) -> None:
     """Reject unknown placeholders before anything is sent."""
     names = tuple(known)
-    for match in PLACEHOLDER.finditer(text):
+    for match in _PLACEHOLDER_OR_CONDITION.finditer(text):
         if match[1] not in names:
             raise ConfigError(f"{source}: found the placeholder '{match[0]}'; allowed: {', '.join(sorted(names))}.")

@@ -9,13 +9,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from debatebench.config.transcript_layout import FORMAT_RULES, escape_material, escape_speech
+from debatebench.config.transcript_layout import (
+    BP_POSITIONS,
+    BP_TEAMS,
+    FORMAT_RULES,
+    SPEAKING_RULES,
+    escape_material,
+    escape_speech,
+)
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError
 
@@ -57,6 +65,18 @@ STAGE_PLACEHOLDERS = (
     "stage",
     "material",
     "answer_shape",
+    "speech_number",
+    "speech_count",
+    "debater_count",
+    "pro_debaters",
+    "con_debaters",
+    "names",
+    "team",
+    "half",
+    "role",
+    "rules",
+    "tie",
+    "no_tie",
 )
 """The placeholders allowed in `judge/<method>/<stage>.md`, the prompts of judge methods; `material` is required."""
 
@@ -67,6 +87,18 @@ USER_LINE = "<!-- user -->"
 """The line of a prompt of a judge method that separates the system message from the user message."""
 
 PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+CONDITION = re.compile(r"^\{\{\?\s*(\w+)\s*\}\}(.*(?:\n|\Z))", re.MULTILINE)
+"""A line that begins with `{{? name }}`, which is left out where `name` has no value."""
+
+
+class StandIn(str):
+    """A text that is shown where a value is missing; conditions take it for none."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
 
 
 class PromptSet(BaseModel):
@@ -158,9 +190,11 @@ class PromptSet(BaseModel):
 def fill(template: str, values: Mapping[str, str]) -> str:
     """Replace `{{ name }}` with its entry in `values`; placeholders within a value are not expanded.
 
-    A name that is not in `values` raises `ConfigError`.
+    A line that begins with `{{? name }}` is left out if that entry is empty. A name that is not in `values` raises
+    `ConfigError`.
     """
-
+    if "{{?" in template:
+        template = CONDITION.sub(lambda line: line[2] if values.get(line[1]) else "", template)
     parts = list(_parts(template))
     try:
         parts[1::2] = [values[name] for name in parts[1::2]]
@@ -231,6 +265,23 @@ def judge_values(
     }
 
 
+@dataclass(frozen=True, slots=True)
+class DebateAtAGlance:
+    """Who debates and how often they speak, as the prompts of a stage may say it."""
+
+    positions: tuple[str, ...] = ()
+    speeches: int = 0
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Position → the name of who holds it. No prompt that comes with debatebench shows it to a judge."""
+
+    def on_side(self, side: Side) -> str:
+        """The positions on a side, teams with their names."""
+        if BP_POSITIONS.keys() >= set(self.positions):
+            teams = [each for each in BP_POSITIONS if each in self.positions and BP_POSITIONS[each] == side]
+            return ", ".join(f"{team} ({BP_TEAMS[team]})" for team in teams)
+        return side.upper()
+
+
 def stage_values(
     config: Config,
     form: AnswerForm | None,
@@ -245,11 +296,17 @@ def stage_values(
     rubric: str | None = None,
     position: str | None = None,
     stage: str | None = None,
+    debate: DebateAtAGlance = DebateAtAGlance(),
+    speech_number: int | None = None,
+    role: str | None = None,
+    allows_tie: bool | None = None,
 ) -> dict[str, str]:
     """Placeholder → text for the templates of a stage, one value for each of `STAGE_PLACEHOLDERS`.
 
     `form` is that of the answer, None where it is a text. `rubric` replaces the description of its dimensions.
+    `allows_tie` is None where no winner is asked for.
     """
+    team = BP_TEAMS.get(position or "", "")
     lines = [_dimension_line(name, d) for name, d in (form.dimensions if form else {}).items()]
     return {
         **topic_values(motion, category, info_slide, escape=escape_material),
@@ -259,10 +316,26 @@ def stage_values(
         "preference": preference,
         "dimensions": "\n".join(lines) if rubric is None else rubric,
         "position": (position or "").upper(),
-        "stage": escape_material(" ".join((stage or "").split())),
+        "stage": _in_one_line(stage or ""),
         "material": material,
         "answer_shape": form.shape() if form else "",
+        "speech_number": "" if speech_number is None else str(speech_number),
+        "speech_count": str(debate.speeches),
+        "debater_count": str(len(debate.positions)),
+        "pro_debaters": debate.on_side("pro"),
+        "con_debaters": debate.on_side("con"),
+        "names": "\n".join(f"{each.upper()}: {_in_one_line(name)}" for each, name in debate.names.items()),
+        "team": team,
+        "half": team.partition(" ")[0].lower(),
+        "role": role or "",
+        "rules": SPEAKING_RULES["british_parliamentary" if is_of_teams else "two_sided"],
+        "tie": "allowed" if allows_tie else "",
+        "no_tie": "not allowed" if allows_tie is False else "",
     }
+
+
+def _in_one_line(text: str) -> str:
+    return escape_material(" ".join(text.split()))
 
 
 def _rules(*, is_of_teams: bool) -> str:
@@ -277,8 +350,8 @@ def topic_values(
     if info_slide:
         slide = f"Information slide, known to both sides and to the judges:\n{escape(info_slide)}\n"
     # A category is one line of a prompt, also where an import has line breaks in it.
-    named = " ".join((category or "general").split())
-    return {"motion": escape(motion), "category": escape(named), "info_slide": slide}
+    named = " ".join((category or "").split()) or StandIn("general")
+    return {"motion": escape(motion), "category": escape(named) if named else named, "info_slide": slide}
 
 
 def _length_hint(token_cap: int | None) -> str:

@@ -38,6 +38,43 @@ FORMAT_RULES = {
 }
 """What judges are told of a debate's format, by its name in `raw.debates`."""
 
+BP_TEAMS = {
+    "OG": "Opening Government",
+    "OO": "Opening Opposition",
+    "CG": "Closing Government",
+    "CO": "Closing Opposition",
+}
+"""The names of the teams of British Parliamentary debate."""
+
+BP_ROLES = {
+    "OG": ("Prime Minister", "Deputy Prime Minister"),
+    "OO": ("Leader of Opposition", "Deputy Leader of Opposition"),
+    "CG": ("Government Member", "Government Whip"),
+    "CO": ("Opposition Member", "Opposition Whip"),
+}
+"""What the first and the second speaker of each team are called."""
+
+SPEAKING_RULES = {
+    "two_sided": "Two sides debate. PRO speaks for the motion, CON against it.",
+    "british_parliamentary": """\
+This is a debate in British Parliamentary format, between four teams that are each judged by themselves. OG (Opening
+Government) and CG (Closing Government) speak for the motion, OO (Opening Opposition) and CO (Closing Opposition)
+against it; the two teams of a side also compete with each other. The opening teams give the first four speeches in
+turn, the closing teams the last four.
+- OG defines the motion and makes the case for it. Its second speech, the third of the debate, also answers OO.
+- OO answers the case of OG and makes a case of its own against the motion.
+- CG carries the case for the motion further in the fifth speech, by whatever means. What it adds agrees with OG, and
+  is not what OG has said already. In the seventh speech, its whip sums up the debate for its side and brings no new
+  arguments.
+- CO does the same against the motion: it carries the case of OO further in the sixth speech, and in the eighth its
+  whip sums up and brings no new arguments.
+A speaker may take a point of information, a short question or objection from the other side, which then stands in the
+speech as a quotation. It belongs to the team that offers it, and the answer to the speaker. A speaker to whom none was
+offered loses nothing by that.
+Speeches may be transcripts of what was said aloud. Look past words that were recognised wrongly.""",
+}
+"""The rules of a debate's format with what each speech is for, by the name of the format in `raw.debates`."""
+
 # The same words whichever side is shown first, so that only the order differs.
 _ORDER_IS_DRAWN = "Which side stands first in each exchange was drawn by lot and says nothing about who spoke first."
 

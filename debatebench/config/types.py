@@ -7,7 +7,15 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    field_validator,
+    model_serializer,
+)
 
 from debatebench.shared.records import ScoreValue, Side
 from debatebench.shared.scales import FINEST_STEP, Scale, plain
@@ -43,6 +51,17 @@ class Preferences(_Frozen):
     """While it analyses or judges the whole debate."""
     summary: str | None = None
     """While it weighs this dimension against the others."""
+
+
+class WholeConfig(_Frozen):
+    """How a judge method judges the debate as a whole.
+
+    It may call the debate a tie only if `ties` is true. `preferences` says what to look for where all dimensions are
+    judged together; without a text, the judge gets those of the dimensions.
+    """
+
+    ties: bool = True
+    preferences: Preferences = Preferences()
 
 
 class DimensionConfig(_Frozen):
@@ -276,10 +295,18 @@ class Config(_Frozen):
     judges_per_debate: int = Field(3, ge=1)
     elo: EloConfig = EloConfig()
     weaknesses: tuple[WeaknessConfig, ...] = ()
+    whole: WholeConfig = WholeConfig()
 
     def weakness(self, weakness_type: str | None) -> WeaknessConfig | None:
         """The weakness with that id; None without one."""
         return next((weakness for weakness in self.weaknesses if weakness.id == weakness_type), None)
+
+    @model_serializer(mode="wrap")
+    def _without_later_settings(self, to_plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        plain: dict[str, Any] = to_plain(self)
+        if self.whole == WholeConfig():
+            del plain["whole"]
+        return plain
 
     @field_serializer("dimensions", when_used="json")
     def _dimensions_to_list(self, dimensions: dict[str, DimensionConfig]) -> list[dict[str, Any]]:

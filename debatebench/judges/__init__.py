@@ -1,25 +1,26 @@
 """Judge methods: the ways to turn a transcript into a verdict, by name.
 
-A method is one file that declares it, its prompts in `configs/prompts/judge/`, and its name in `METHODS`. An installed
-package adds one by the entry point `debatebench.judge_methods`.
+A method is declared by a file, has prompts in `configs/prompts/judge/`, and its name in `METHODS`. One that was changed
+has a version in its name. An installed package adds one by the entry point `debatebench.judge_methods`.
 
 answer_json.py    the JSON object in an answer
 base.py           what a judge method works on and returns
 baselines.py      methods: fixed rules that ask nobody
-chronological.py  method: speech by speech, on all dimensions at once
-debatrix.py       method: dimension by dimension and speech by speech
+chronological.py  chronological_v1: speech by speech, on all dimensions at once
+debatrix.py       debatrix_v1: dimension by dimension and speech by speech
 deliberation.py   one judge is asked about one debate, step by step
-dimensional.py    method: each dimension by itself, the whole debate in one call
+dimensional.py    dimensional_v1: each dimension by itself, the whole debate in one call
 direct.py         method: the whole transcript in one call
 injection.py      signs that a speech addresses the judge
 judgment.py       what a judge said and decided → a verdict and notes
 mending.py        JSON with slips that change no value → strict JSON
-non_iterative.py  method: as debatrix, with the earlier speeches instead of their analyses
+non_iterative.py  non_iterative_v1: as debatrix_v1, with the earlier speeches instead of their analyses
 parsing.py        a judge's answer → scores, parsed strictly
+pipeline.py       the methods of the Debatrix paper: texts, from which scores and winners are extracted
 rehearsal.py      the calls of a method and the lengths of their prompts, with made-up answers
 rereading.py      stored answers are read again
 step_requests.py  all requests of one step to one judge
-steps.py          the steps that several methods share
+steps.py          the steps that the first versions of several methods share
 """
 
 from __future__ import annotations
@@ -40,8 +41,16 @@ if TYPE_CHECKING:
     from debatebench.providers.asking import Ask
     from debatebench.shared.workspace import Workspace
 
-METHODS = ("direct", "chronological", "dimensional", "non_iterative", "debatrix")
-"""The methods that ask; the module of that name declares `METHOD`."""
+METHODS = (
+    *("direct", "whole_debate", "chronological_v1", "chronological_v2", "dimensional_v1", "dimensional_v2"),
+    *("non_iterative_v1", "non_iterative_v2", "debatrix_v1", "debatrix_v2"),
+)
+"""The methods that ask, by the names that runs record."""
+
+LATEST = {name: f"{name}_v2" for name in ("chronological", "dimensional", "non_iterative", "debatrix")}
+"""Methods that were changed, by the names that people choose → the version that they get.
+
+Before there were versions, runs recorded the first one by the plain name."""
 
 BASELINES = (
     *("always_pro", "always_con", "always_tie", "always_og", "always_oo", "always_cg", "always_co"),
@@ -50,12 +59,30 @@ BASELINES = (
 """The methods that ask nobody; `baselines.py` declares them."""
 
 
+def version_of_method(name: str, held: str | None = None) -> str:
+    """The version of a method that somebody gets who chooses it by that name: the latest, or the one that is pinned.
+
+    `held` is the name that a run which has begun recorded for the judge. If both can name the same version, it stays.
+    """
+    if held is not None and name in (held, recorded_method(held), held.rpartition("_v")[0]):
+        return held
+    return LATEST.get(name, name)
+
+
+def recorded_method(name: str) -> str:
+    """The version of a method that a run has used which recorded that name."""
+    return f"{name}_v1" if name in LATEST else name
+
+
 def find_method(name: str) -> Method | None:
-    """The judge method or baseline of that name, our own or an installed package's; None if there is none."""
-    if name in METHODS:
-        return cast("Method", import_module(f"{__name__}.{name}").METHOD)
-    if name in BASELINES:
-        return cast("Method", import_module(f"{__name__}.baselines").METHODS[name])
+    """The judge method or baseline that a run recorded by that name, our own or a package's; None if there is none."""
+    name = recorded_method(name)
+    for module, names in (("pipeline", METHODS), ("baselines", BASELINES)):
+        if name in names:
+            methods: dict[str, Method] = import_module(f"{__name__}.{module}").METHODS
+            if name in methods:
+                return methods[name]
+            return cast("Method", import_module(f"{__name__}.{name.removesuffix('_v1')}").METHOD)
     from debatebench.judges.deliberation import Method
 
     return extension("judge_methods", name, Method)
@@ -65,7 +92,7 @@ def method_of(judge: MemberConfig) -> Method:
     """The method of a judge. Raises `UsageError` for an unknown name."""
     method = find_method(judge.method)
     if method is None:
-        known = known_extensions("judge_methods", judge.method, METHODS)
+        known = known_extensions("judge_methods", judge.method, (*METHODS, *LATEST))
         raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'.{known}")
     return method
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import TWO_SIDES
-from debatebench.config.transcript_layout import BP_POSITIONS, in_order
+from debatebench.config.transcript_layout import BP_POSITIONS, BP_ROLES, in_order
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -46,6 +46,18 @@ class Transcript:
         present = {turn.position for turn in self.turns}
         teams = [team for team in BP_POSITIONS if team in present]
         return tuple(sorted(teams, key=lambda team: (list(BP_POSITIONS).index(team) // 2, order[BP_POSITIONS[team]])))
+
+    def names(self, first: Side | None) -> dict[str, str]:
+        """Position → the name of the debater who holds it."""
+        held = {self.position_of(turn): turn.model_id for turn in self.turns}
+        return {position: held.get(position, "") for position in self.positions(first)}
+
+    def role_of(self, turn: Turn) -> str | None:
+        """What a speaker of four teams is called in this speech, if every team speaks twice."""
+        own = [other.turn_index for other in self.turns if other.position == turn.position]
+        if turn.position not in BP_ROLES or len(self.turns) != len(own) * len(BP_ROLES) or len(own) != 2:
+            return None
+        return BP_ROLES[turn.position][sorted(own).index(turn.turn_index)]
 
     def position_of(self, turn: Turn) -> str:
         """The position of a turn's speaker; of two sides, the side."""

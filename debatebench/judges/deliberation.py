@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.config.prompts import fill, judge_values, stage_values
+from debatebench.config.prompts import DebateAtAGlance, fill, judge_values, stage_values
 from debatebench.config.transcript_layout import Section, fenced, render_material, render_transcript
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
@@ -46,7 +46,7 @@ _LEAST_GROWN_CAP = 4096
 _CHARACTERS_PER_TOKEN = 4
 # Stages in their order within a dimension, and which of its preference texts each of them gets.
 _PREFERENCES = {"speech": "speech", "debate": "debate", "verdict": "debate", "position": "debate", "winner": "debate"}
-_STAGES = [*_PREFERENCES, "summary"]
+_STAGES = ["speech", "debate", "verdict", "summary", "position", "winner"]
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -89,6 +89,8 @@ class Method:
     """The folder with the prompts of an installed package's method, laid out as `configs/prompts/judge/`."""
     is_baseline: bool = False
     """Whether it is a rule that asks nobody."""
+    has_free_texts: bool = False
+    """Whether its prompts set no length for the texts that they ask for."""
     parameters: Callable[[Truths], Mapping[str, Any] | None] = lambda _: {}
     """What a baseline must know, from people's verdicts on all debates; None if it cannot do without them."""
 
@@ -121,10 +123,18 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """A speech as a section of material, with the number of its turn."""
+    """A speech as a section of material: the number of its turn, its own number as it is shown, its speaker's role."""
 
     turn: int
     section: Section
+    number: int = 1
+    role: str | None = None
+
+    @property
+    def numbered(self) -> Section:
+        """The same under its number, and under its speaker's role or its stage if it has one."""
+        about = ", ".join(part for part in (f"speech {self.number}", self.role or self.section.about) if part)
+        return replace(self.section, about=about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +182,13 @@ class Deliberation:
         """All speeches in the order in which the judge sees them."""
         transcript = self.transcript
         return [
-            Speech(turn.turn_index, Section(turn.content, transcript.position_of(turn), turn.stage))
-            for turn in transcript.turns
+            Speech(
+                turn.turn_index,
+                Section(turn.content, transcript.position_of(turn), turn.stage),
+                number,
+                transcript.role_of(turn),
+            )
+            for number, turn in enumerate(transcript.turns, start=1)
         ]
 
     async def for_each(
@@ -193,17 +208,43 @@ class Deliberation:
     async def analyse(
         self, template: str, sections: Sequence[Section], *, dimension: str | None = None, speech: Speech | None = None
     ) -> Section:
-        """Ask for a text about a speech, or about the whole debate, and return it as a section for later steps."""
-        stage = "debate" if speech is None else "speech"
-        path = path_of(stage, dimension, None if speech is None else speech.turn)
-        position = None if speech is None else speech.section.position
-        about = dimension if speech is None else speech.section.about
+        """Ask for a text about a speech, or about the whole debate, and return it as a section for later steps.
+
+        The section of the text about a speech is headed as that of the speech, the last one in the material.
+        """
+        stage, about = ("debate", dimension) if speech is None else ("speech", speech.section.about)
+        if speech is not None and sections and not sections[-1].is_analysis:
+            about = sections[-1].about
         hints = {"task": "analysis", "step": stage, "dimension": dimension, "positions": list(self.positions)}
-        messages, nonce = self._stage(template, sections, None, dimension, position, about)
-        text = await self._put(Question(path, stage, dimension, nonce, messages, hints), _analysis)
+        messages, nonce = self._stage(template, sections, None, dimension, speech=speech)
+        return await self._written(Question("", stage, dimension, nonce, messages, hints), about, speech)
+
+    async def weigh(
+        self, template: str, sections: Sequence[Section], form: AnswerForm, *, dimension: str | None = None
+    ) -> Section:
+        """Ask for a text that judges the whole debate and names the winner, and return it as a section.
+
+        `form` is that of the answer for which the text is to hold everything; `decide` then asks for it. The template
+        `…/summary` weighs the judgments on all dimensions. The info slide is shown only beside speeches.
+        """
+        stage = template.rpartition("/")[2]
+        hints = {**self._hints(form, stage, dimension), "task": "judgment", "step": stage}
+        rubric = self._weights() if stage == "summary" else None
+        slide = any(not section.is_analysis for section in sections)
+        messages, nonce = self._stage(
+            template, sections, None, dimension, rubric=rubric, slide=slide, allows_tie=form.allows_tie
+        )
+        return await self._written(Question("", stage, dimension, nonce, messages, hints), dimension, None)
+
+    async def _written(self, question: Question, about: str | None, speech: Speech | None) -> Section:
+        """The text that answers a question about a speech, or about the whole debate."""
+        turn = None if speech is None else speech.turn
+        position = None if speech is None else speech.section.position
+        path = path_of(question.stage, question.dimension, turn)
+        text = await self._put(replace(question, path=path), _analysis)
         step = self.steps[path]
         step.is_analysis = True
-        step.notes.append(Note(stage, dimension, None if speech is None else speech.turn, position, text))
+        step.notes.append(Note(question.stage, question.dimension, turn, position, text))
         return Section(text, position, about, is_analysis=True)
 
     async def decide(
@@ -214,19 +255,28 @@ class Deliberation:
         *,
         dimension: str | None = None,
         position: str | None = None,
-        rubric: str | None = None,
+        is_extracted: bool = False,
     ) -> ParsedAnswer:
-        """Ask for a JSON answer of that form. `rubric` replaces the description of its dimensions in the prompt."""
+        """Ask for a JSON answer of that form; if it `is_extracted`, for what the text in the material says already."""
         form = self._with_reasons(form, self._template(template))
         stage = template.rpartition("/")[2]
-        messages, nonce = self._stage(template, sections, form, dimension, position, None, rubric)
+        rubric = self._weights() if stage == "summary" else None
+        messages, nonce = self._stage(
+            template, sections, form, dimension, position, rubric=rubric, allows_tie=form.allows_tie
+        )
+        hints = self._hints(form, stage, dimension)
+        if is_extracted:
+            hints["task"] = "extraction"
+        path = path_of(stage, dimension, position)
+        return await self._decide(Question(path, stage, dimension, nonce, messages, hints), form)
+
+    def _hints(self, form: AnswerForm, stage: str, dimension: str | None) -> dict[str, Any]:
         hints = {**_verdict_hints(form), "positions": list(form.positions), "dimension": dimension}
         if form.declares_winner and not form.allows_tie:
             hints["allows_tie"] = False
         if stage == "summary":
             hints["weights"] = {name: float(each.weight) for name, each in self.config.dimensions.items()}
-        path = path_of(stage, dimension, position)
-        return await self._decide(Question(path, stage, dimension, nonce, messages, hints), form)
+        return hints
 
     async def decide_at_once(self, form: AnswerForm) -> ParsedAnswer:
         """Ask for the verdict on the whole transcript, with the judge's plain prompt (`judge_<style>.md`)."""
@@ -265,7 +315,8 @@ class Deliberation:
 
     def _notes(self, answer: ParsedAnswer, dimension: str | None, *, is_summary: bool) -> list[Note]:
         """What a decision states beyond the scores and the winner in a verdict on two sides."""
-        is_whole = dimension is None and not is_summary and not self.transcript.is_of_teams
+        is_one_answer = len(answer.scores) > 1 and not is_summary
+        is_whole = dimension is None and is_one_answer and not self.transcript.is_of_teams
         notes = []
         for position, scores in answer.scores.items():
             reason = answer.reasons.get(position)
@@ -286,11 +337,25 @@ class Deliberation:
         sections: Sequence[Section],
         form: AnswerForm | None,
         dimension: str | None,
-        position: str | None,
-        about: str | None,
+        position: str | None = None,
+        *,
+        speech: Speech | None = None,
         rubric: str | None = None,
+        slide: bool = True,
+        allows_tie: bool | None = None,
     ) -> tuple[tuple[Message, ...], str]:
-        """The messages of a step, and the nonce of the delimiters around its material."""
+        """The messages of a step, and the nonce of the delimiters around its material.
+
+        `rubric` replaces the description of the dimensions, and without a `slide` the info slide is left out.
+        """
+        transcript = self.transcript
+        if speech is not None:
+            position, about = speech.section.position, speech.section.about
+        else:
+            about = dimension if form is None else None
+        stage = template.rpartition("/")[2]
+        if rubric is None and form is None and dimension is None:
+            rubric = self._rubric("speech")
         shown = render_material(sections)
         nonce = self._nonce(shown)
         kinds = {section.is_analysis for section in sections}
@@ -298,14 +363,18 @@ class Deliberation:
         values = stage_values(
             self.config,
             form,
-            **self._topic(),
-            is_of_teams=self.transcript.is_of_teams,
+            **(self._topic() if slide else {**self._topic(), "info_slide": None}),
+            is_of_teams=transcript.is_of_teams,
             material=fenced(shown, nonce, is_order_drawn=self._is_order_drawn, what=what),
             dimension=dimension,
-            preference="" if dimension is None else self._preference(dimension, template.rpartition("/")[2]),
-            rubric=self._rubric() if form is None and dimension is None else rubric,
+            preference=self._preference(dimension, stage),
+            rubric=rubric,
             position=position,
             stage=about,
+            debate=DebateAtAGlance(self.positions, len(transcript.turns), transcript.names(self.seat.first)),
+            speech_number=None if speech is None else speech.number,
+            role=None if speech is None else speech.role,
+            allows_tie=allows_tie,
         )
         system, user = self.prompts.messages(self._template(template))
         return (Message("system", fill(system, values)), Message("user", fill(user, values))), nonce
@@ -314,15 +383,27 @@ class Deliberation:
         """The name of the template of a stage, in the judge's style if there is such a variant."""
         return self.prompts.stage(f"judge/{stage}", self.seat.judge.prompt_style)
 
-    def _preference(self, dimension: str, stage: str) -> str:
-        """What the judge is told to look for on a dimension at a stage."""
+    def _preference(self, dimension: str | None, stage: str) -> str:
+        """What the judge is told to look for at a stage, on a dimension or on all of them together."""
+        stage = _PREFERENCES.get(stage, "debate")
+        if dimension is None:
+            whole: str | None = getattr(self.config.whole.preferences, stage)
+            return whole or self._rubric(stage)
         settings = self.config.dimensions[dimension]
-        preference = getattr(settings.preferences, _PREFERENCES[stage])
+        preference: str | None = getattr(settings.preferences, stage)
         return preference or settings.description or f"How good was each side's {dimension}?"
 
-    def _rubric(self) -> str:
+    def _rubric(self, stage: str) -> str:
         """The dimensions without their scales, for a text about all of them."""
-        return "\n".join(f"- {name}: {self._preference(name, 'speech')}" for name in self.config.dimensions)
+        return "\n".join(f"- {name}: {self._preference(name, stage)}" for name in self.config.dimensions)
+
+    def _weights(self) -> str:
+        """The dimensions with their weights, and what to look for."""
+        lines = []
+        for name, each in self.config.dimensions.items():
+            text = each.preferences.summary or each.description
+            lines.append(f"- {name}, weight {each.weight.normalize():f}" + (f": {text}" if text else ""))
+        return "\n".join(lines)
 
     def _topic(self) -> dict[str, Any]:
         transcript = self.transcript

@@ -18,7 +18,8 @@ async def judge(deliberation: Deliberation) -> Decision:
 
     async def decide(dimension: str) -> Judged:
         settings = deliberation.config.dimensions[dimension]
-        form = AnswerForm({dimension: settings}, deliberation.positions, declares_winner=True, allows_tie=settings.ties)
+        allows_tie = settings.ties or deliberation.transcript.is_of_teams
+        form = AnswerForm({dimension: settings}, deliberation.positions, declares_winner=True, allows_tie=allows_tie)
         speeches = [speech.section for speech in deliberation.speeches]
         answer = await deliberation.decide("dimensional/verdict", speeches, form, dimension=dimension)
         return Judged(Section(report_of([answer], dimension), None, dimension, is_analysis=True), (answer,))

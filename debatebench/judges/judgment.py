@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from debatebench.judges.deliberation import Decision, Deliberation
 
 # The steps of analyses are kept as notes; the answers of all others are in the metadata, to be read again.
-_ANALYSES = ("speech", "debate")
+_ANALYSES = ("speech", "debate", "summary")
 
 
 def judgment_of(
@@ -173,7 +173,8 @@ def stored_answers(verdict: Verdict, notes: Iterable[JudgeNote]) -> dict[str, St
     for note in notes:
         if note.step in _ANALYSES and note.text is not None:
             path = path_of(note.step, note.dimension, note.speech)
-            answers[path] = StoredAnswer(Completion(note.text), note.call_id)
+            # A summary that is a decision is in the metadata, and its note is only the reason.
+            answers.setdefault(path, StoredAnswer(Completion(note.text), note.call_id))
     if not answers and verdict.raw_response is not None:
         completion = Completion(verdict.raw_response, finish_reason=metadata.get("finish_reason"))
         answers[""] = StoredAnswer(completion, verdict.call_id)

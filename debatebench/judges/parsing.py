@@ -199,10 +199,10 @@ def _sides(label: Any, form: AnswerForm) -> tuple[str, ...]:
 
 
 def _teams(label: Any, form: AnswerForm) -> tuple[str, ...]:
-    """One or two different teams, in the order of the form."""
+    """One team, or two different ones if the form allows a tie, in the order of the form."""
     names = label if isinstance(label, list) else [label]
     teams = {as_seen(name).upper() for name in names if isinstance(name, str)}
-    if len(teams) != len(names) or len(teams) > 2 or not teams <= set(form.positions):
+    if len(teams) != len(names) or len(teams) > form.most_winners or not teams <= set(form.positions):
         return ()
     return tuple(position for position in form.positions if position in teams)
 
@@ -214,7 +214,7 @@ def _is_plain(label: Any) -> bool:
 
 def _allowed_winners(form: AnswerForm) -> str:
     if form.is_of_teams:
-        return f"a list of one or two of {', '.join(form.positions)}"
+        return f"a list of {'one or two' if form.allows_tie else 'one'} of {', '.join(form.positions)}"
     return ", ".join(("pro", "con", "tie") if form.allows_tie else TWO_SIDES)
 
 

@@ -58,7 +58,7 @@ class Place(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """Numbers of texts that a judge has written, or their lengths: analyses of speeches and of debates, reasons."""
+    """Numbers of texts that a judge has written, or their lengths: about speeches, about debates, reasons."""
 
     speech: int = 0
     debate: int = 0
@@ -222,8 +222,9 @@ class _Rehearsal(Deliberation):
         call = _Rehearsed(question.path, self._clock, prompt, 0, Texts(), 0)
         self._asked.append(call)
         if (form := question.form) is None:
-            call.said = Texts(**{question.stage: 1})
-            return read(Completion(self._text(question.stage)))
+            kind = "speech" if question.stage == "speech" else "debate"
+            call.said = Texts(**{kind: 1})
+            return read(Completion(self._text(kind)))
         if not self.seat.judge.removes("response_format"):
             call.schema = len(json.dumps(sent_schema(form.schema())))
         call.said = Texts(reason=len(form.reasoned))

@@ -48,7 +48,8 @@ async def judge_dimension(deliberation: Deliberation, dimension: str, analyses: 
 
     async def decide(part: str) -> ParsedAnswer:
         if part == "winner":
-            form = AnswerForm({}, deliberation.positions, declares_winner=True, allows_tie=settings.ties)
+            allows_tie = settings.ties or deliberation.transcript.is_of_teams
+            form = AnswerForm({}, deliberation.positions, declares_winner=True, allows_tie=allows_tie)
             return await deliberation.decide("debatrix/winner", [debate], form, dimension=dimension)
         form = AnswerForm(scale, (part,))
         return await deliberation.decide("debatrix/position", [debate], form, dimension=dimension, position=part)
@@ -60,9 +61,9 @@ async def judge_dimension(deliberation: Deliberation, dimension: str, analyses: 
 
 async def summarise(deliberation: Deliberation, judged: Sequence[Judged]) -> Decision:
     """From the reports on all dimensions: a score of each position for the whole debate, and the winner."""
-    form = AnswerForm({OVERALL: _whole_scale(deliberation.config)}, deliberation.positions, declares_winner=True)
+    form = AnswerForm({OVERALL: whole_scale(deliberation.config)}, deliberation.positions, declares_winner=True)
     reports = [each.report for each in judged]
-    summary = await deliberation.decide("debatrix/summary", reports, form, rubric=_weights(deliberation.config))
+    summary = await deliberation.decide("debatrix/summary", reports, form)
     scores: dict[str, dict[str, Decimal]] = {position: {} for position in deliberation.positions}
     answers = [answer for each in judged for answer in each.answers]
     for answer in answers:
@@ -85,18 +86,9 @@ def report_of(answers: Sequence[ParsedAnswer], dimension: str) -> str:
     return "\n".join(lines)
 
 
-def _whole_scale(config: Config) -> DimensionConfig:
+def whole_scale(config: Config) -> DimensionConfig:
     """The scale of the whole debate: that of all dimensions if they have the same one."""
     first, *others = config.dimensions.values()
     if any(each.scores != first.scores for each in others):
         return _WHOLE_SCALE
     return DimensionConfig(min=first.min, max=first.max, integer=first.integer, step=first.step)
-
-
-def _weights(config: Config) -> str:
-    """The dimensions with their weights, and what to look for."""
-    lines = []
-    for name, each in config.dimensions.items():
-        text = each.preferences.summary or each.description
-        lines.append(f"- {name}, weight {each.weight.normalize():f}" + (f": {text}" if text else ""))
-    return "\n".join(lines)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from debatebench.config.prompts import debater_values, topic_values
 from debatebench.config.transcript_layout import END_LINE, escape_material, escape_speech
-from debatebench.judges import find_method, used_templates
+from debatebench.judges import find_method, method_of, recorded_method, used_templates
 from debatebench.judges.rehearsal import Texts
 from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate
 from debatebench.plan.stored_use import StoredUse
@@ -41,6 +41,8 @@ _SPEECH_TOKENS = 450
 _SIMULATED_TOKENS = 200
 # The characters of judges' texts: the prompts ask for at most 150 and 200 words, and for one or two sentences.
 _TEXTS = Texts(speech=900, debate=1200, reason=160)
+# The paper's judges wrote about 320 tokens, on a speech as on a debate (Debatrix, appendix A.2).
+_FREE_TEXTS = Texts(speech=1280, debate=1280, reason=160)
 _SIMULATED_TEXTS = Texts(speech=770, debate=1050, reason=65)
 # The share of its thinking limit that a model uses, if none of its answers are stored.
 _SHARE_OF_THINKING = 0.5
@@ -164,7 +166,9 @@ def estimate(
 
 def text_lengths(judge: MemberConfig) -> Texts:
     """The likely characters of the texts that a judge writes, not more than its limit allows."""
-    likely = _SIMULATED_TEXTS if is_simulated(judge.provider) else _TEXTS
+    likely = _FREE_TEXTS if method_of(judge).has_free_texts else _TEXTS
+    if is_simulated(judge.provider):
+        likely = _SIMULATED_TEXTS
     if judge.token_limit is None:
         return likely
     return Texts(*(min(length, CHARACTERS_PER_TOKEN * judge.token_limit) for length in likely))
@@ -384,7 +388,7 @@ class _Estimator:
     def _answers(self, judge: MemberConfig, rehearsed: RehearsedDeliberation, whole: RehearsedDeliberation) -> float:
         """The likely tokens of a judge's answers: stored ones are the mean of whole deliberations."""
         assumed = _assumed_answers(judge, rehearsed)
-        known = self.stored.verdicts(judge.provider, judge.model, judge.method)
+        known = self.stored.verdicts(judge.provider, judge.model, recorded_method(judge.method))
         if known is None or not whole.calls:
             return assumed
         share = 1.0 if rehearsed is whole else assumed / _assumed_answers(judge, whole)
@@ -414,14 +418,14 @@ class _Estimator:
 
         They are the judge's own with its method and with others, then those of other judges with the same method.
         """
-        own = self.stored.own_verdicts(judge.provider, judge.model, judge.method)
+        own = self.stored.own_verdicts(judge.provider, judge.model, recorded_method(judge.method))
         if own is not None:
             yield own, use.whole
         for method in self.stored.methods(judge.provider, judge.model):
             known = self.stored.own_verdicts(judge.provider, judge.model, method)
             if known is not None and (prompts := self._with_method(judge, method)) is not None:
                 yield known, prompts
-        others = self.stored.verdicts(judge.provider, judge.model, judge.method)
+        others = self.stored.verdicts(judge.provider, judge.model, recorded_method(judge.method))
         if others is not None:
             yield others, use.whole
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from debatebench.judges import recorded_method
 from debatebench.plan.judge_calls import RestOfDebate
 from debatebench.plan.stored_use import StoredUse
 from debatebench.play.pacing import TOO_BUSY
@@ -122,7 +123,7 @@ class Remaining:
     def _add_models(self, plan: dict[str, Any]) -> None:
         for role, name in (("debater", "debaters"), ("judge", "judges")):
             for member in plan.get(name, ()):
-                method = member.get("method", "direct")
+                method = recorded_method(member.get("method", "direct"))
                 self._models[role, member["id"]] = (member["provider"], member["model"], method)
 
     def _see_outcome(self, data: dict[str, Any], records: dict[str, Any]) -> None:

@@ -263,7 +263,7 @@ def judged_in_steps(received: Received) -> Behaviour:
 def in_steps(root: Path) -> None:
     """Give all judges a method of d(n + p + 2) + 1 = 13 calls, in the packaged prompts."""
     path = root / "configs" / "judges.yaml"
-    path.write_text(path.read_text().replace("prompt_style: declared", "method: debatrix"))
+    path.write_text(path.read_text().replace("prompt_style: declared", "method: debatrix_v1"))
 
 
 def counted(dry: Done) -> tuple[int, int]:

@@ -27,7 +27,7 @@ if log := os.environ.get("OPENED_LOG"):
 """
 
 RUN = ("run", "--run-tag", "played", "--sample-topics", "1", "--no-input")
-METHODS = ("direct", "dimensional", "non_iterative", "chronological", "debatrix")
+METHODS = ("direct", "dimensional_v1", "non_iterative_v1", "chronological_v1", "debatrix_v1")
 JUDGES = "judges:\n" + "".join(
     f"  - {{id: {method}, provider: simulated, model: careful, method: {method}, prompt_style: {style}}}\n"
     for method, style in zip(METHODS, ("reasoned", *["default"] * 4), strict=True)

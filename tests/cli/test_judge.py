@@ -248,7 +248,7 @@ def test_a_run_that_played_its_debates_can_be_judged_and_rates_nobody_twice(tmp_
         (("stored", "--as", "stored"), "'stored' is already the tag of an import; choose another --as."),
         (("stored", "--as", "j", "--baseline", "coin"), "No baseline 'coin'. Known: always_pro, always_con,"),
         (("stored", "--as", "j", "--judge", "judge-7"), "No judge 'judge-7'. Known: judge-0, judge-1."),
-        (("stored", "--as", "j", "--judge-method", "vibes"), "no judge method 'vibes'. Known: direct, chronological,"),
+        (("stored", "--as", "j", "--judge-method", "vibes"), "no judge method 'vibes'. Known: direct, whole_debate,"),
         (("stored", "--as", "j", "--judge-method", "longest"), "'longest' is a baseline"),
         (("stored", "--as", "j", "--panel-size", "3"), "--panel-size asks for 3 judges, and there are 2."),
         (("stored", "--as", "j", "--where", "speeches > 2"), "--where takes a condition on marts.debates. SQL:"),
@@ -385,7 +385,7 @@ def test_stored_debates_that_have_changed_are_not_judged_under_the_same_tag(stor
 
 def test_a_dry_run_names_calls_and_cost_by_judge_and_writes_nothing(stored: Any):
     root, server = stored
-    done = judge(root, "judged", "--judge-method", "debatrix", "--dry-run", "--format", "json")
+    done = judge(root, "judged", "--judge-method", "debatrix_v1", "--dry-run", "--format", "json")
     assert done.code == 0, done.err
     found = {row["id"]: row["calls"] for row in json.loads(done.out)}
     # Three debates of five speeches on two sides, one of eight speeches of four teams, two dimensions.

@@ -186,7 +186,7 @@ def test_a_limit_on_cost_stops_a_probing_run_as_any_other(tmp_path: Path, monkey
     assert "`debatebench retry probed` goes on with it." in str(missing)
 
 
-@pytest.mark.parametrize("method", ["direct", "dimensional"])
+@pytest.mark.parametrize("method", ["direct", "dimensional_v1"])
 def test_debates_of_four_teams_are_probed_and_trials_are_paired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ):

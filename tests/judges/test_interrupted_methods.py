@@ -12,6 +12,7 @@ from command_line import debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer, delayed, status
 from judging import (
     KEY,
+    PLAYED,
     calls_of,
     judge,
     method_answer,
@@ -23,7 +24,7 @@ from judging import (
 from started_run import wait_until_asked
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges import METHODS, deliberation
+from debatebench.judges import deliberation
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.play.reparsing import reparse_run
@@ -42,7 +43,7 @@ def is_about_one_dimension(received: Received) -> bool:
 # --- killed
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAYED)
 def test_a_run_that_is_killed_at_ten_moments_buys_every_answer_once_and_has_the_same_rows(method: str, tmp_path: Path):
     draw, kills, at_once = random.Random(11), 10, 2
     # Every kill finds at least two new calls.
@@ -75,7 +76,7 @@ def test_a_run_that_is_killed_at_ten_moments_buys_every_answer_once_and_has_the_
 # --- too long
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAYED)
 def test_a_request_that_does_not_fit_the_context_window_is_never_cut(method: str, tmp_path: Path):
     with FakeProvider(method_answer) as server:
         calm = stored_workspace(tmp_path / "calm", server.url, teams=0)
@@ -95,7 +96,7 @@ def test_a_request_that_does_not_fit_the_context_window_is_never_cut(method: str
     assert stored_rows(root, analyses) == [(len([r for r in server.requests if schema_of(r) is None]),)]
 
 
-@pytest.mark.parametrize("method", ["direct", "debatrix"])
+@pytest.mark.parametrize("method", ["direct", "debatrix_v1", "debatrix_v2"])
 def test_a_larger_context_window_completes_a_verdict_and_buys_only_what_was_not_sent(method: str, tmp_path: Path):
     with FakeProvider(method_answer) as server:
         calm = stored_workspace(tmp_path / "calm", server.url, teams=0)
@@ -135,7 +136,7 @@ def tokens_of(received: Received) -> int:
     return -(-sum(len(message["content"]) for message in received.json["messages"]) // 4)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAYED)
 def test_what_the_provider_refuses_for_its_length_is_an_incomplete_verdict_with_that_reason(
     method: str, tmp_path: Path
 ):
@@ -160,16 +161,17 @@ def test_what_the_provider_refuses_for_its_length_is_an_incomplete_verdict_with_
 # --- read again
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAYED)
 def test_answers_that_a_later_parser_understands_become_verdicts(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The last answer of every deliberation names its scores by another word."""
+    """The last answer of every deliberation names its scores, or the winner if it has no more, by another word."""
+    usual, other = ('"winner"', '"victor"') if method in ("whole_debate", "debatrix_v2") else ('"scores"', '"marks"')
 
     def odd(received: Received) -> Behaviour:
         if schema_of(received) is None or is_about_one_dimension(received):
             return method_answer(received)
-        return method_answer(received, edit=lambda said: said.replace('"scores"', '"marks"'))
+        return method_answer(received, edit=lambda said: said.replace(usual, other))
 
     with FakeProvider(method_answer) as server:
         calm = stored_workspace(tmp_path / "calm", server.url)
@@ -179,7 +181,7 @@ def test_answers_that_a_later_parser_understands_become_verdicts(
         assert judge(root, "judged", "--judge-method", method, "--no-build").code == 5
     assert stored_rows(root, "select distinct is_valid from raw.verdicts where run_tag = 'judged'") == [(False,)]
     bought = len(server.requests)
-    lenient = lambda text, form: parse_answer(text.replace('"marks"', '"scores"'), form)  # noqa: E731
+    lenient = lambda text, form: parse_answer(text.replace(other, usual), form)  # noqa: E731
     monkeypatch.setattr(deliberation, "parse_answer", lenient)
     assert debatebench_here(root, "land", "--reparse", "--no-build").code == 0
     said = "select debate_id, judge_id, is_valid, declared_winner, scores from raw.verdicts where run_tag = 'judged'"
@@ -190,7 +192,7 @@ def test_answers_that_a_later_parser_understands_become_verdicts(
     assert len(server.requests) == bought
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAYED)
 def test_answers_that_a_later_parser_refuses_lose_their_vote_and_get_it_back(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -227,7 +229,7 @@ def test_a_deliberation_that_ended_early_has_no_verdict_whatever_a_later_parser_
 
     with FakeProvider(shy) as server:
         root = stored_workspace(tmp_path, server.url, teams=0)
-        assert judge(root, "judged", "--judge-method", "debatrix", "--no-build").code == 5
+        assert judge(root, "judged", "--judge-method", "debatrix_v1", "--no-build").code == 5
     journal = root / "warehouse" / "journal" / "judged.jsonl"
     assert reparse_run(journal) == []
     lenient = lambda text, form: parse_answer(text.replace("THE FIRST", "pro"), form)  # noqa: E731

@@ -15,6 +15,7 @@ from fake_provider import Behaviour, FakeProvider, Received
 from judging import (
     DIMENSIONS,
     KEY,
+    PLAYED,
     TEAMS,
     analysis_of,
     calls_of,
@@ -90,7 +91,8 @@ def test_positions_are_scored_and_win(judged: Any):
 
 def test_every_analysis_is_a_note_of_its_speech(judged: Any):
     method, root, server = judged
-    by_speech = {"chronological": 1, "non_iterative": len(DIMENSIONS), "debatrix": len(DIMENSIONS)}.get(method, 0)
+    plain = method.rpartition("_v")[0]
+    by_speech = {"chronological": 1, "non_iterative": len(DIMENSIONS), "debatrix": len(DIMENSIONS)}.get(plain, 0)
     for debate, (speeches, _) in DEBATES.items():
         notes = stored_rows(
             root,
@@ -111,7 +113,7 @@ def test_every_analysis_is_a_note_of_its_speech(judged: Any):
 
 def test_an_iterative_analysis_sees_earlier_analyses_and_not_one_earlier_sentence(judged: Any):
     method, _, server = judged
-    if method not in ("chronological", "debatrix"):
+    if not method.startswith(("chronological", "debatrix")):
         pytest.skip("this method is not iterative")
     answers = {
         "\n".join(m["content"] for m in received.json["messages"]): analysis_of(received)
@@ -119,11 +121,11 @@ def test_an_iterative_analysis_sees_earlier_analyses_and_not_one_earlier_sentenc
         if schema_of(received) is None
     }
     for debate, (speeches, _) in DEBATES.items():
-        for dimension in (None,) if method == "chronological" else DIMENSIONS:
+        for dimension in (None,) if method.startswith("chronological") else DIMENSIONS:
             about = [
                 prompt
                 for prompt in prompts_of(server, debate)
-                if prompt in answers and (dimension is None or f"attention to one thing only: {dimension}." in prompt)
+                if prompt in answers and (dimension is None or about_of(prompt) == dimension)
             ]
             by_speech = {min(said_before(p, debate)): p for p in about if said_before(p, debate)}
             assert sorted(by_speech) == list(range(speeches))
@@ -137,7 +139,7 @@ def test_an_iterative_analysis_sees_earlier_analyses_and_not_one_earlier_sentenc
 
 def test_a_non_iterative_analysis_sees_earlier_speeches_and_no_analysis(judged: Any):
     method, _, server = judged
-    if method != "non_iterative":
+    if not method.startswith("non_iterative"):
         pytest.skip("another method")
     for debate, (speeches, _) in DEBATES.items():
         about = [p for p in prompts_of(server, debate) if said_before(p, debate)]
@@ -149,15 +151,18 @@ def test_a_non_iterative_analysis_sees_earlier_speeches_and_no_analysis(judged: 
 
 def test_a_dimension_never_sees_what_was_found_on_another(judged: Any):
     method, _, server = judged
-    if method in ("direct", "chronological"):
+    if method.startswith(("direct", "whole", "chronological")):
         pytest.skip("this method judges all dimensions together")
     for debate in DEBATES:
         for prompt in prompts_of(server, debate):
-            if "presiding judge" in prompt:
+            if "presid" in prompt.partition("\n")[0]:
                 assert all(f"[ANALYSIS | DEBATE | {dimension}]" in prompt for dimension in DIMENSIONS)
                 assert said_before(prompt, debate) == set()
+            elif about_of(prompt) is None:
+                assert method.endswith("_v2"), "the whole is extracted from the summary"
+                assert "[ANALYSIS | DEBATE | ]" in prompt
+                assert not any(f"[ANALYSIS | DEBATE | {dimension}]" in prompt for dimension in DIMENSIONS)
             else:
-                assert about_of(prompt) in DIMENSIONS
                 # Reasons are those of decisions, which only the summary sees.
                 assert "Because of " not in prompt
 
@@ -183,17 +188,36 @@ def calls_in_order(method: str, speeches: int, positions: int) -> dict[str | Non
         ]
         return [*by_speech, (set(), {(about, n) for n in every})]
 
+    def and_extracted(calls: list[tuple[set[int], set[Any]]], text: Any) -> list[tuple[set[int], set[Any]]]:
+        return [*calls, *[(set[int](), {text})] * (positions + 1)]
+
     if method == "direct":
         return {None: [(every, set())]}
-    if method == "chronological":
+    if method == "whole_debate":
+        return {None: and_extracted([(every, set())], (None, speeches - 1))}
+    if method == "chronological_v2":
+        return {None: and_extracted(in_steps(None, with_speeches=False), (None, speeches))}
+    if method.endswith("_v2"):
+        is_whole = method.startswith("dimensional")
+        with_speeches, last = method.startswith("non_iterative"), speeches - 1 if is_whole else speeches
+        return {
+            None: and_extracted([(set(), {(about, last) for about in DIMENSIONS})], (None, 0)),
+            **{
+                about: and_extracted(
+                    [(every, set())] if is_whole else in_steps(about, with_speeches=with_speeches), (about, last)
+                )
+                for about in DIMENSIONS
+            },
+        }
+    if method == "chronological_v1":
         return {None: [*in_steps(None, with_speeches=False), (set(), {(None, speeches)})]}
-    if method == "dimensional":
+    if method == "dimensional_v1":
         return {None: [(set(), set())], **{about: [(every, set())] for about in DIMENSIONS}}
     return {
         None: [(set(), {(about, speeches) for about in DIMENSIONS})],
         **{
             about: [
-                *in_steps(about, with_speeches=method == "non_iterative"),
+                *in_steps(about, with_speeches=method == "non_iterative_v1"),
                 *[(set[int](), {(about, speeches)})] * (positions + 1),
             ]
             for about in DIMENSIONS
@@ -213,7 +237,7 @@ def test_each_call_comes_in_its_order_and_shows_what_its_method_says(judged: Any
                 shown = {names[text] for text in re.findall(r"Analysis [0-9a-f]{16}", prompt)}
                 names[analysis_of(received).split(" weighs")[0]] = (about_of(prompt), max(said, default=len(calls)))
                 calls.append((said, shown))
-        if method == "non_iterative":
+        if method.startswith("non_iterative"):
             # Nothing waits for the analysis of another speech.
             for about in DIMENSIONS:
                 found[about][:speeches] = sorted(found[about][:speeches], key=lambda call: len(call[0]))
@@ -230,8 +254,8 @@ def test_speeches_and_analyses_are_shown_in_the_order_of_the_debate(judged: Any)
 
 def test_every_position_is_scored_by_itself_and_ties_are_offered_where_they_are_allowed(judged: Any):
     method, _, server = judged
-    if method not in ("non_iterative", "debatrix"):
-        pytest.skip("this method decides in one call for all positions")
+    if method.startswith(("direct", "whole", "chronological")) or method == "dimensional_v1":
+        pytest.skip("this method decides in one call for all positions, or no dimension by itself")
     for debate, positions in {"debateart_0000": ("pro", "con"), "bp_000": TEAMS}.items():
         scored: dict[str | None, list[str]] = {}
         for received in server.requests:
@@ -241,7 +265,7 @@ def test_every_position_is_scored_by_itself_and_ties_are_offered_where_they_are_
             if "scores" in schema["properties"]:
                 (position,) = schema["properties"]["scores"]["properties"]
                 scored.setdefault(about_of(prompt), []).append(position)
-                assert f"The debater to score: {position.upper()}" in prompt
+                assert re.search(f"^The debater(?: to score)?: {position.upper()}$", prompt, re.MULTILINE)
             elif positions == ("pro", "con"):
                 # In argument a method must name a winner.
                 ties = [] if about_of(prompt) == "argument" else ["tie"]
@@ -274,7 +298,7 @@ HOSTILE = "\n".join(
 )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAYED)
 def test_what_a_speech_or_an_analysis_says_never_leaves_its_section(method: str, tmp_path: Path):
     def hostile(received: Received) -> Behaviour:
         return method_answer(received, f"{analysis_of(received)}\n{HOSTILE}")
@@ -310,7 +334,7 @@ def test_reasons_are_kept_and_a_verdict_without_them_stays_valid(tmp_path: Path)
         return method_answer(received)
 
     with FakeProvider(silent) as server:
-        root = stored_workspace(tmp_path, server.url, teams=0, judge=", method: debatrix")
+        root = stored_workspace(tmp_path, server.url, teams=0, judge=", method: debatrix_v1")
         assert judge(root, "judged", "--no-build").code == 0
         assert judge(root, "plain", "--judge-method", "direct", "--no-build").code == 0
         assert judge(root, "reasoned", "--judge-method", "direct", "--judge-prompt", "reasoned", "--no-build").code == 0

@@ -210,10 +210,10 @@ def formula(method: str, speeches: Sequence[int], positions: int, dimensions: in
     decided = z * (positions + 1) + z
     return {
         "direct": said,
-        "chronological": iterated + z,
-        "dimensional": dimensions * said,
-        "non_iterative": dimensions * (again + decided),
-        "debatrix": dimensions * (iterated + decided),
+        "chronological_v1": iterated + z,
+        "dimensional_v1": dimensions * said,
+        "non_iterative_v1": dimensions * (again + decided),
+        "debatrix_v1": dimensions * (iterated + decided),
     }[method]
 
 
@@ -260,4 +260,4 @@ def test_input_tokens_over_http_are_those_of_the_formula_and_of_the_estimate(
         expected = sum(formula(method, lengths, positions, dimensions) for lengths, positions in shapes)
         assert shown[method] == pytest.approx(expected, rel=0.05), method
     # Iterating costs an analysis for each earlier speech instead of the speech.
-    assert spent["debatrix"] < spent["non_iterative"]
+    assert spent["debatrix_v1"] < spent["non_iterative_v1"]

@@ -32,10 +32,15 @@ from debatebench.shared.workspace import Workspace
 
 FORMULAS = {
     "direct": lambda n, d, p: (1, 1),
-    "chronological": lambda n, d, p: (n + 2, n + 2),
-    "dimensional": lambda n, d, p: (d + 1, 2),
-    "non_iterative": lambda n, d, p: (d * (n + p + 2) + 1, 4),
-    "debatrix": lambda n, d, p: (d * (n + p + 2) + 1, n + 3),
+    "chronological_v1": lambda n, d, p: (n + 2, n + 2),
+    "dimensional_v1": lambda n, d, p: (d + 1, 2),
+    "non_iterative_v1": lambda n, d, p: (d * (n + p + 2) + 1, 4),
+    "debatrix_v1": lambda n, d, p: (d * (n + p + 2) + 1, n + 3),
+    "whole_debate": lambda n, d, p: (p + 2, 2),
+    "chronological_v2": lambda n, d, p: (n + p + 2, n + 2),
+    "dimensional_v2": lambda n, d, p: (d * (p + 2) + p + 2, 4),
+    "non_iterative_v2": lambda n, d, p: (d * (n + p + 2) + p + 2, 5),
+    "debatrix_v2": lambda n, d, p: (d * (n + p + 2) + p + 2, n + 4),
 }
 """Method → the calls for n speeches, d dimensions and p positions, and how many of them wait for each other."""
 
@@ -170,9 +175,9 @@ def test_a_character_of_the_templates_is_not_taken_for_a_speech() -> None:
 
 def test_a_small_context_window_does_not_end_a_rehearsal() -> None:
     config = config_of(1)
-    prompts, places = prompts_of(config, judge_of("debatrix")), places_of(2, is_of_teams=False)
-    wide = rehearse(judge_of("debatrix"), config, prompts, places, None)
-    small = rehearse(judge_of("debatrix", context_window=1, token_limit=9), config, prompts, places, None)
+    prompts, places = prompts_of(config, judge_of("debatrix_v1")), places_of(2, is_of_teams=False)
+    wide = rehearse(judge_of("debatrix_v1"), config, prompts, places, None)
+    small = rehearse(judge_of("debatrix_v1", context_window=1, token_limit=9), config, prompts, places, None)
     assert wide.calls == small.calls
 
 
@@ -190,7 +195,7 @@ def rehearsed_alone(method: Any, monkeypatch: pytest.MonkeyPatch) -> RehearsedDe
     """The rehearsal of a method that a test adds, with the templates of another."""
     add_method(monkeypatch, "new", Method(method, debatrix.METHOD.stages))
     config = config_of(2)
-    prompts, places = prompts_of(config, judge_of("debatrix")), places_of(3, is_of_teams=False)
+    prompts, places = prompts_of(config, judge_of("debatrix_v1")), places_of(3, is_of_teams=False)
     return rehearse(judge_of("new"), config, prompts, places, None)
 
 

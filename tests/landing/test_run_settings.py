@@ -133,12 +133,12 @@ def test_without_a_word_about_tiers_they_are_the_standard_one_where_it_was_asked
 def test_methods_windows_weights_and_ties_are_settings_and_a_baseline_is_a_method_only(con: duckdb.DuckDBPyConnection):
     found = settings(
         con,
-        Judge(run_tag="r", judge_id="j", method="dimensional", token_limit=9, context_window=4096),
+        Judge(run_tag="r", judge_id="j", method="dimensional_v1", token_limit=9, context_window=4096),
         Judge(run_tag="r", judge_id="always_tie", method="always_tie", is_baseline=True),
         Dimension(run_tag="r", dimension="logic", source_position=0, weight="2.50", tie_band="0.5"),
         Dimension(run_tag="r", dimension="style", source_position=1, allows_ties=False),
     )
-    assert (found["judge_methods: j"], found["judge_token_caps: j"]) == ("dimensional", "9 in a window of 4096")
+    assert (found["judge_methods: j"], found["judge_token_caps: j"]) == ("dimensional_v1", "9 in a window of 4096")
     assert [name for name in found if "always_tie" in name] == ["judge_methods: always_tie"]
     assert found["weights_and_ties: logic"] == "weight 2.5, ties within 0.5"
     assert found["weights_and_ties: style"] == "weight 1, no ties"

@@ -13,7 +13,7 @@ from annotating import AnnotationServer
 from command_line import debatebench, debatebench_here
 from judging import TEAMS, stored_workspace
 
-from debatebench.config.transcript_layout import FORMAT_RULES
+from debatebench.config.transcript_layout import SPEAKING_RULES
 from debatebench.output.annotation.debates import DimensionShown, ShownDebate, read_material
 from debatebench.output.annotation.form import BadFormError, checked, missing_in, outcome_of
 from debatebench.output.annotation.review import differences, proposed
@@ -317,7 +317,7 @@ def test_debates_of_two_sides_and_of_teams_are_read_from_one_run(tmp_path: Path)
     assert sides == {"debateart_0000": (("pro", "con"), []), "bp_000": (TEAMS, ["speaker_points"])}
     # What their judges are told about the format.
     rules = {each.debate_id: each.rules for each in material.debates}
-    assert rules == {"debateart_0000": FORMAT_RULES["two_sided"], "bp_000": FORMAT_RULES["british_parliamentary"]}
+    assert rules == {"debateart_0000": SPEAKING_RULES["two_sided"], "bp_000": SPEAKING_RULES["british_parliamentary"]}
 
 
 def test_an_annotation_of_two_sides_from_before_is_read_unchanged():

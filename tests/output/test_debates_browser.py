@@ -96,7 +96,7 @@ def worldly() -> Iterator[Record]:
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs: `held`, `again` (judges it twice, in hostile words), one with evil names, `bare`, four teams, `LONG`."""
     held = list(tournament("held", ("alpha", "beta", "gamma"), repetitions=1, is_simulated=True))
-    methods = {f"judge {HOSTILE}": "chronological", "judge-b": "direct"}
+    methods = {f"judge {HOSTILE}": "chronological_v1", "judge-b": "direct"}
     evil = tournament(
         f"evil {HOSTILE}"[:100],
         (f"evil {HOSTILE}", "<a href='javascript:alert(1)'>click</a>", "2024"),

@@ -46,7 +46,7 @@ STORED = (
     "intermediate.int_cluster_units",
     "intermediate.int_clusters",
 )
-METHODS = {f"judge-{letter}": "dimensional" for letter in "xyz"}
+METHODS = {f"judge-{letter}": "dimensional_v1" for letter in "xyz"}
 EVIL = (f"evil {HOSTILE}", "<a href='javascript:alert(1)'>click</a>", "2024", "a&b=c#d", "plain")
 
 

@@ -43,10 +43,10 @@ COUNT = 9
 LABELS = {"pro": Decimal(0), "con": Decimal(1)}
 JUDGES: dict[str, tuple[str, str | None, int]] = {
     "cheap": ("direct", "0.001", 5),
-    "dear": ("debatrix", "0.01", 8),
-    "waste": ("dimensional", "0.01", 5),
+    "dear": ("debatrix_v1", "0.01", 8),
+    "waste": ("dimensional_v1", "0.01", 5),
     "middle": ("direct", "0.004", 5),
-    EVIL: ("chronological", None, 9),
+    EVIL: ("chronological_v1", None, 9),
 }
 """Judge → method, cost of a verdict, and how many of the first debates it judges as people do."""
 
@@ -179,7 +179,7 @@ def test_input_tokens_stand_beside_the_estimate(page: Path, database: Path) -> N
     assert estimated == dimensions == 2
     text = text_of(section(page, "tokens"))
     shown = f"{verdicts} {speeches:.2f} {said:.0f} {noted:.0f} {dimensions} 700 – {estimated:.2f} teams"
-    assert f"t, two sides judge-x dimensional {shown}" in text
+    assert f"t, two sides judge-x dimensional_v1 {shown}" in text
 
 
 def test_each_collection_has_its_own_chart_with_the_better_judges_first(page: Path) -> None:
@@ -190,7 +190,8 @@ def test_each_collection_has_its_own_chart_with_the_better_judges_first(page: Pa
         "t, four teams, gold verdicts",
     ]
     axis = found["held, two sides, gold verdicts"]["layout"]["yaxis"]
-    assert axis["ticktext"][1:] == ["dear<br>debatrix", "cheap<br>direct", "middle<br>direct", "waste<br>dimensional"]
+    named = ["dear<br>debatrix_v1", "cheap<br>direct", "middle<br>direct", "waste<br>dimensional_v1"]
+    assert axis["ticktext"][1:] == named
     (dots,) = found["held, two sides, gold verdicts"]["data"]
     assert dots["x"][1] == pytest.approx(8 / 9)
     assert dots["error_x"]["arrayminus"][1] > dots["error_x"]["array"][1] > 0
@@ -215,13 +216,13 @@ def test_frontier_joins_the_judges_that_no_other_beats_at_the_same_or_a_lower_co
     assert frontier["x"] == [pytest.approx(0.001), pytest.approx(0.01)]
     assert frontier["y"] == [pytest.approx(5 / 9), pytest.approx(8 / 9)]
     assert {points["name"]: points["text"] for points in by_method} == {
-        "debatrix": ["dear<br>debatrix"],
+        "debatrix_v1": ["dear<br>debatrix_v1"],
         "direct": ["cheap<br>direct", "middle<br>direct"],
-        "dimensional": ["waste<br>dimensional"],
+        "dimensional_v1": ["waste<br>dimensional_v1"],
     }
     text = text_of(section(page, "cost"))
-    assert re.search(r"dear debatrix \$0\.010000 88\.9% yes no", text)
-    assert re.search(r"waste dimensional \$0\.010000 55\.6% no no", text)
+    assert re.search(r"dear debatrix_v1 \$0\.010000 88\.9% yes no", text)
+    assert re.search(r"waste dimensional_v1 \$0\.010000 55\.6% no no", text)
     assert "Not drawn for held, two sides, gold verdicts, because their cost is not known: judge <" in text
     (line,) = [
         note
@@ -319,7 +320,7 @@ def test_pairs_of_judges_are_tested(page: Path, database: Path) -> None:
     ).rows
     text = text_of(section(page, "significance"))
     assert difference == pytest.approx(-3 / 9)
-    assert f"accuracy cheap (direct) dear (debatrix) may be chance 9 −{-difference:.3f} " in text
+    assert f"accuracy cheap (direct) dear (debatrix_v1) may be chance 9 −{-difference:.3f} " in text
     assert f" {p_value:.3f} " in text
 
 
@@ -333,7 +334,7 @@ def test_lengths_are_shown_where_debates_differ_in_them(page: Path) -> None:
     lines = [spec["layout"]["annotations"][0]["text"] for spec in found.values()]
     assert lines == ["always_pro 100.0%", "always_pro 0.0%"]
     long = found["held, two sides: 4000 to 7999 tokens, 3 debates"]
-    at = long["layout"]["yaxis"]["ticktext"].index("dear<br>debatrix")
+    at = long["layout"]["yaxis"]["ticktext"].index("dear<br>debatrix_v1")
     assert long["data"][0]["x"][at] == pytest.approx(2 / 3)
 
 

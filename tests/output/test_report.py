@@ -278,7 +278,7 @@ def test_now_is_the_only_time_on_a_page(database: Path, site: Path, tmp_path: Pa
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site of `held`, `again` (which judges it twice, in hostile words), an import, and `teams` (which judges it)."""
     held = list(tournament("held", ("alpha", "beta"), repetitions=1))
-    methods = {f"judge {HOSTILE}": "chronological", "judge-b": "direct"}
+    methods = {f"judge {HOSTILE}": "chronological_v1", "judge-b": "direct"}
     made = make_warehouse(
         tmp_path_factory.mktemp("judged") / "debatebench.duckdb",
         ("held", iter(held)),

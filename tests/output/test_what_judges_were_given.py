@@ -24,7 +24,7 @@ from judging import method_answer
 from site_browser import site_address, watched
 from tournament import KEY
 
-from debatebench.config.prompts import JUDGE_PLACEHOLDERS, PLACEHOLDER, STAGE_PLACEHOLDERS, USER_LINE
+from debatebench.config.prompts import CONDITION, JUDGE_PLACEHOLDERS, PLACEHOLDER, STAGE_PLACEHOLDERS, USER_LINE
 from debatebench.config.transcript_layout import END_LINE, read_material, read_transcript
 from debatebench.output.annotation.debates import NOT_SHOWN as NOT_ON_THE_PAGE
 from debatebench.output.report.debates_data import NOT_SHOWN as NOT_IN_THE_REPORT
@@ -38,7 +38,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("uvicorn") is None, reason="the extra `annotate` is not installed"),
 ]
 
-METHODS = ("direct", "debatrix", "chronological", "dimensional", "non_iterative")
+METHODS = ("direct", "debatrix_v1", "debatrix_v2", "chronological_v1", "chronological_v2", "dimensional_v2")
 SPEECH = "## Case\n\nWe take {} first.\n\n- one point\n    - a second\n\nيجب أن نفعل ذلك (الآن).\n1. السبب"
 BRIEF = "Drop the strongest argument and never mention parsnips."
 SECRETS = ("debater-anchovy", "debater-basil", "parsnips", "dropping_flaw", "judge-direct", "the judge wrote")
@@ -52,7 +52,7 @@ debate:
     - {role: pro, stage: closing}
     - {role: con, stage: closing}
 scoring:
-  judges_per_debate: 5
+  judges_per_debate: 6
   dimensions:
     logic:
       description: Do the conclusions follow?
@@ -124,16 +124,26 @@ def _compiled(name: str, text: str) -> Iterator[tuple[re.Pattern[str], list[str]
     if not name.startswith("judge"):
         return
     for half in text.split(USER_LINE):
-        literal, *rest = PLACEHOLDER.split(half.strip() if name.startswith("judge/") else half)
-        pattern = re.escape(literal) + "".join(f"(.*?){re.escape(after)}" for after in rest[1::2])
-        yield re.compile(pattern, re.DOTALL), rest[::2]
+        half = half.strip() if name.startswith("judge/") else half
+        pattern, end = "", 0
+        for line in CONDITION.finditer(half):
+            pattern += f"{_filled(half[end : line.start()])}(?:{_filled(line[2])})?"
+            end = line.end()
+        pattern += _filled(half[end:])
+        yield re.compile(pattern, re.DOTALL), PLACEHOLDER.findall(half)
+
+
+def _filled(text: str) -> str:
+    literal, *rest = PLACEHOLDER.split(text)
+    return re.escape(literal) + "".join(f"(.*?){re.escape(after)}" for after in rest[1::2])
 
 
 def _values(templates: list[tuple[re.Pattern[str], list[str]]], message: str) -> Iterator[tuple[str, str]]:
     """Placeholder and value, for each in a message."""
     for pattern, names in templates:
         if found := pattern.fullmatch(message):
-            yield from zip(names, found.groups(), strict=True)
+            pairs = zip(names, found.groups(), strict=True)
+            yield from ((name, value) for name, value in pairs if value is not None)
             return
     raise AssertionError(f"No template makes this message: {message}")
 
@@ -184,13 +194,25 @@ def _material(value: str) -> Iterator[Part]:
         if section.is_analysis:
             yield "absent", "notes"
         else:
-            yield "speech", str(section.position), str(section.about), section.text
+            about = re.sub(r"^speech \d+(?:, )?", "", str(section.about))
+            yield "speech", str(section.position), about, section.text
     if END_LINE in value:
         yield from (("speech", *speech) for speech in read_transcript(value))
 
 
 def _absent(why: str) -> Callable[[str], Iterator[Part]]:
     return lambda value: iter([("absent", why)])
+
+
+def _counted(value: str) -> Iterator[Part]:
+    """What anybody can count who sees the speeches."""
+    assert value.isdecimal()
+    return iter([])
+
+
+def _unused(value: str) -> Iterator[Part]:
+    """What no prompt shows that comes with debatebench, or none of a debate of two sides."""
+    raise AssertionError(value)
 
 
 PARTS: dict[str, Callable[[str], Iterator[Part]]] = {
@@ -200,13 +222,25 @@ PARTS: dict[str, Callable[[str], Iterator[Part]]] = {
     "language": _text("language"),
     "format": _text("text"),
     "dimension": _text("name"),
-    "preference": _text("text"),
+    "preference": lambda value: _rubric(value) if value.startswith("- ") else _text("text")(value),
     "dimensions": _rubric,
     "position": lambda value: iter([("side", value.lower())] if value else []),
     "stage": _text("stage"),
     "transcript": _material,
     "material": _material,
     "answer_shape": _absent("shape"),
+    "speech_number": _counted,
+    "speech_count": _counted,
+    "debater_count": _counted,
+    "pro_debaters": lambda value: iter([("side", value.lower())]),
+    "con_debaters": lambda value: iter([("side", value.lower())]),
+    "rules": _text("text"),
+    "names": _unused,
+    "team": _unused,
+    "half": _unused,
+    "role": _unused,
+    "tie": _unused,
+    "no_tie": _unused,
 }
 """Placeholder → its parts. A new placeholder has to be added here, and its parts have to be shown."""
 WHY_ABSENT = {"shape": "shape of", "order": "other side first", "notes": "its own notes"}
@@ -269,7 +303,8 @@ def lacking(parts: set[Part], shown: str, why: str) -> list[Part]:
 
 
 def test_people_have_all_that_judges_had_and_nothing_that_names_debaters(played: Played, browser: Browser):
-    assert {name for name, _ in played.values} == PARTS.keys(), "the run uses every placeholder"
+    used = {name for name, part in PARTS.items() if part is not _unused}
+    assert {name for name, _ in played.values} == used, "the run uses every placeholder"
     parts = {part for name, value in played.values for part in PARTS[name](value)}
     assert {part[0] for part in parts} == {
         "absent", "language", "name", "score", "side", "speech", "stage", "text", "weight"

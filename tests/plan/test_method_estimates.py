@@ -41,7 +41,10 @@ from debatebench.shared.workspace import Workspace
 
 PRICE = Pricing(prompt=Decimal(1), completion=Decimal(0))
 CONFIG = tiny_config(judges_per_debate=5, dimensions={"clarity": DimensionConfig(), "clash": DimensionConfig()})
-CALLS = {"direct": 1, "chronological": 6, "dimensional": 3, "non_iterative": 17, "debatrix": 17}
+CALLS = {"direct": 1, "chronological_v1": 6, "dimensional_v1": 3, "non_iterative_v1": 17, "debatrix_v1": 17}
+LATER_CALLS = {
+    "whole_debate": 4, "chronological_v2": 8, "dimensional_v2": 12, "non_iterative_v2": 20, "debatrix_v2": 20
+}  # fmt: skip
 """Of a debate of four speeches and two positions, on two dimensions."""
 
 
@@ -106,19 +109,24 @@ def test_every_call_of_every_method_is_counted() -> None:
 
 @pytest.mark.parametrize("swap_order", [False, True])
 def test_likely_prompts_are_the_real_ones_where_answers_have_the_likely_lengths(swap_order: bool) -> None:
-    plan = plan_of(*CALLS, swap_order=swap_order, topics=3)
-    players = Players(200, text_lengths(plan.judges[0]))
-    played(plan, players)
-    found = found_by_id(plan)
-    assert {id_: member.prompt_tokens for id_, member in found.items() if id_ in CALLS} == {
-        method: round(players.characters[method] / 4) for method in CALLS
-    }
+    for calls in (CALLS, LATER_CALLS):
+        plan = plan_of(*calls, swap_order=swap_order, topics=3)
+        players = Players(200, text_lengths(plan.judges[0]))
+        played(plan, players)
+        found = found_by_id(plan)
+        assert {id_: member.calls for id_, member in found.items() if id_ in calls} == {
+            method: 3 * 2 * count for method, count in calls.items()
+        }
+        assert {id_: member.prompt_tokens for id_, member in found.items() if id_ in calls} == {
+            method: round(players.characters[method] / 4) for method in calls
+        }
 
 
 @pytest.mark.parametrize("seed", range(50))
 def test_a_plan_of_any_kind_is_estimated_within_ten_percent(seed: int) -> None:
     drawn = random.Random(seed)
-    methods = drawn.sample(list(CALLS), drawn.randint(1, len(CALLS)))
+    kinds = list(drawn.choice([CALLS, LATER_CALLS]))
+    methods = drawn.sample(kinds, drawn.randint(1, len(kinds)))
     order, limit = drawn.random() < 0.5, drawn.choice([120, 400, 900])
     if drawn.random() < 0.5:
         plan = plan_of(*methods, swap_order=order, topics=drawn.randint(1, 3), token_limit=limit)
@@ -136,9 +144,10 @@ def test_a_plan_of_any_kind_is_estimated_within_ten_percent(seed: int) -> None:
         assert players.bounds[id_] <= member.most_usd
 
 
+@pytest.mark.parametrize("calls", [CALLS, LATER_CALLS])
 @pytest.mark.parametrize("swap_order", [False, True])
-def test_the_most_bounds_what_the_requests_can_cost(swap_order: bool) -> None:
-    plan = plan_of(*CALLS, swap_order=swap_order, topics=2)
+def test_the_most_bounds_what_the_requests_can_cost(swap_order: bool, calls: dict[str, int]) -> None:
+    plan = plan_of(*calls, swap_order=swap_order, topics=2)
     players = Players(400, Texts(speech=1600, debate=1600, reason=480))
     played(plan, players)
     for method, member in found_by_id(plan).items():
@@ -160,57 +169,57 @@ def test_prompts_of_a_simulated_run_have_about_the_estimated_tokens(played: Path
 
 
 def test_without_a_limit_there_is_no_bound() -> None:
-    plan = plan_of("debatrix", "direct", token_limit=None)
+    plan = plan_of("debatrix_v1", "direct", token_limit=None)
     assert [member.most_usd for member in estimate(plan).members[2:]] == [None, None]
 
 
 def test_likely_texts_are_not_longer_than_the_limit() -> None:
     simulated = MemberConfig(id="s", provider="simulated", model="s")
     assert text_lengths(simulated) == Texts(speech=770, debate=1050, reason=65)
-    (short,) = judges_of("debatrix", token_limit=50)
+    (short,) = judges_of("debatrix_v1", token_limit=50)
     assert text_lengths(short) == Texts(speech=200, debate=200, reason=160)
 
 
 def test_a_deliberation_that_was_stopped_counts_only_what_is_missing() -> None:
-    plan = plan_of("debatrix", "direct")
+    plan = plan_of("debatrix_v1", "direct")
     first = plan.debates[0]
-    names = [f"verdict:debatrix:clarity:speech:{n}:0" for n in range(4)]
-    answered = frozenset([*names, "verdict:debatrix:clarity:speech:2:1", "verdict:direct:0", "turn:0"])
+    names = [f"verdict:debatrix_v1:clarity:speech:{n}:0" for n in range(4)]
+    answered = frozenset([*names, "verdict:debatrix_v1:clarity:speech:2:1", "verdict:direct:0", "turn:0"])
 
     def left(debate: ScheduledDebate) -> RestOfDebate:
         return RestOfDebate(4, debate.panel, answered) if debate == first else RestOfDebate(4, ())
 
     rest = estimate(plan, left=left)
-    assert [(member.id, member.calls) for member in rest.members[2:]] == [("debatrix", 13), ("direct", 0)]
+    assert [(member.id, member.calls) for member in rest.members[2:]] == [("debatrix_v1", 13), ("direct", 0)]
     assert (rest.debates, rest.turns, rest.verdicts) == (1, 0, 1)
     whole = estimate(
         plan, left=lambda debate: RestOfDebate(4, debate.panel) if debate == first else RestOfDebate(4, ())
     )
     assert 0 < rest.members[2].prompt_tokens < whole.members[2].prompt_tokens
-    every = frozenset(f"verdict:debatrix:{call.path}:0" for call in JudgeCalls(plan).of(first, "debatrix").calls)
+    every = frozenset(f"verdict:debatrix_v1:{call.path}:0" for call in JudgeCalls(plan).of(first, "debatrix_v1").calls)
     assert not JudgeCalls(plan).is_left(first, RestOfDebate(4, first.panel, every | {"verdict:direct:0"}))
     assert JudgeCalls(plan).is_left(first, RestOfDebate(4, first.panel, every))
 
 
 def test_stored_use_with_one_method_is_not_taken_for_another() -> None:
-    plan = plan_of("debatrix", "direct")
+    plan = plan_of("debatrix_v1", "direct")
     stored = StoredUse(
         verdicts={
-            ("p", "debatrix", "direct"): Sums(10, 10_000, 70_000, 0, 8_000, 10),
-            ("p", "debatrix", "debatrix"): Sums(10, 170_000, 34_000, 0, 8_000, 170),
+            ("p", "debatrix_v1", "direct"): Sums(10, 10_000, 70_000, 0, 8_000, 10),
+            ("p", "debatrix_v1", "debatrix_v1"): Sums(10, 170_000, 34_000, 0, 8_000, 170),
             ("p", "other", "direct"): Sums(10, 10_000, 500, 0, 8_000, 20),
         }
     )
     found, assumed = found_by_id(plan, stored), found_by_id(plan)
-    assert found["debatrix"].completion_tokens == 2 * 17 * 200
+    assert found["debatrix_v1"].completion_tokens == 2 * 17 * 200
     # A mean over all judges with the method, by request: 70,500 tokens for 30.
     assert found["direct"].completion_tokens == 2 * 2350
-    other = StoredUse(verdicts={("p", "debatrix", "dimensional"): Sums(10, 10_000, 70_000, 0, 8_000, 10)})
-    assert found_by_id(plan, other)["debatrix"] == assumed["debatrix"], "nothing is known of this method"
+    other = StoredUse(verdicts={("p", "debatrix_v1", "dimensional_v1"): Sums(10, 10_000, 70_000, 0, 8_000, 10)})
+    assert found_by_id(plan, other)["debatrix_v1"] == assumed["debatrix_v1"], "nothing is known of this method"
 
 
 def test_tokens_per_character_are_those_of_the_model_with_another_method() -> None:
-    plan = plan_of("debatrix", "direct")
+    plan = plan_of("debatrix_v1", "direct")
     direct = JudgeCalls(plan).of(plan.debates[0], "direct")
     assert len(direct.calls) == 1
     plain = found_by_id(plan)
@@ -219,10 +228,10 @@ def test_tokens_per_character_are_those_of_the_model_with_another_method() -> No
     played(plan, players)
     prompt = players.characters["direct"]
     markers = 4 * len("[pro | opening]\n\n\n") - 2
-    stored = StoredUse(verdicts={("p", "debatrix", "direct"): Sums(2, 2 * prompt, 100, 0, 2 * (800 + markers), 2)})
-    found = found_by_id(plan, stored)["debatrix"]
-    assert found.completion_tokens == plain["debatrix"].completion_tokens
-    assert found.prompt_tokens == pytest.approx(8 * plain["debatrix"].prompt_tokens, rel=0.001)
+    stored = StoredUse(verdicts={("p", "debatrix_v1", "direct"): Sums(2, 2 * prompt, 100, 0, 2 * (800 + markers), 2)})
+    found = found_by_id(plan, stored)["debatrix_v1"]
+    assert found.completion_tokens == plain["debatrix_v1"].completion_tokens
+    assert found.prompt_tokens == pytest.approx(8 * plain["debatrix_v1"].prompt_tokens, rel=0.001)
 
 
 def test_a_method_that_is_added_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,28 +259,28 @@ def baseline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_baseline_costs_nothing_and_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     baseline(monkeypatch)
-    plan = with_coin(plan_of("dimensional", "direct", pricing=None, token_limit=None))
-    coin = next(member for member in estimate(plan).members if member.id == "dimensional")
+    plan = with_coin(plan_of("dimensional_v1", "direct", pricing=None, token_limit=None))
+    coin = next(member for member in estimate(plan).members if member.id == "dimensional_v1")
     assert (coin.calls, coin.cost_usd, coin.most_usd) == (0, 0, 0)
-    assert "dimensional" not in estimate(plan).unpriced
+    assert "dimensional_v1" not in estimate(plan).unpriced
     stored = Latencies({("p", "ada"): 1000.0, ("p", "bob"): 1000.0}, {("p", "direct"): 3000.0})
     found = estimate_time(plan, stored, 1)
     assert (found.assumed, found.call_s, found.calls) == ((), 14.0, 10)
     check_affordable(
-        with_coin(plan_of("dimensional").with_members(plan.debaters, judges_of("dimensional", pricing=None)))
+        with_coin(plan_of("dimensional_v1").with_members(plan.debaters, judges_of("dimensional_v1", pricing=None)))
     )
 
 
 def with_coin(plan: Plan) -> Plan:
-    """The plan with the baseline in the place of the judge `dimensional`."""
-    judges = [j.model_copy(update={"method": "coin"}) if j.id == "dimensional" else j for j in plan.judges]
+    """The plan with the baseline in the place of the judge `dimensional_v1`."""
+    judges = [j.model_copy(update={"method": "coin"}) if j.id == "dimensional_v1" else j for j in plan.judges]
     return plan.with_members(plan.debaters, judges)
 
 
 def test_the_time_of_a_deliberation_is_that_of_its_longest_chain() -> None:
-    plan = plan_of("debatrix", "dimensional")
+    plan = plan_of("debatrix_v1", "dimensional_v1")
     stored = Latencies(
-        {("p", "ada"): 1000.0, ("p", "bob"): 1000.0}, {("p", "debatrix"): 2000.0, ("p", "dimensional"): 10_000.0}
+        {("p", "ada"): 1000.0, ("p", "bob"): 1000.0}, {("p", "debatrix_v1"): 2000.0, ("p", "dimensional_v1"): 10_000.0}
     )
     found = estimate_time(plan, stored, 1)
     assert found.calls == 2 * (4 + 17 + 3)
@@ -303,7 +312,7 @@ def debate_of(debate_id: str) -> Debate:
 
 
 def test_calls_of_a_panel_say_how_many_must_follow() -> None:
-    plan = plan_of("debatrix", "direct")
+    plan = plan_of("debatrix_v1", "direct")
     seen: dict[str, int] = {}
 
     async def ask(step: Step, member: MemberConfig, request: Request) -> Answer:
@@ -317,8 +326,8 @@ def test_calls_of_a_panel_say_how_many_must_follow() -> None:
 
     asyncio.run(play())
     assert [seen[f"turn:{n}"] for n in range(4)] == [10, 9, 8, 7]
-    assert [seen[f"verdict:debatrix:clash:speech:{n}:0"] for n in range(4)] == [6, 5, 4, 3]
-    assert [seen[f"verdict:debatrix:{last}:0"] for last in ("clash:debate", "clash:winner", "summary")] == [2, 1, 0]
+    assert [seen[f"verdict:debatrix_v1:clash:speech:{n}:0"] for n in range(4)] == [6, 5, 4, 3]
+    assert [seen[f"verdict:debatrix_v1:{last}:0"] for last in ("clash:debate", "clash:winner", "summary")] == [2, 1, 0]
     assert seen["verdict:direct:0"] == 0
 
 
@@ -398,6 +407,6 @@ def test_stored_debates_are_estimated_by_their_own_speeches(swap_order: bool) ->
 
 
 def test_the_time_of_stored_debates_is_that_of_their_judges() -> None:
-    plan = judging_plan("debatrix")
-    found = estimate_time(plan, Latencies({}, {("p", "debatrix"): 1000.0}), 1000)
+    plan = judging_plan("debatrix_v1")
+    found = estimate_time(plan, Latencies({}, {("p", "debatrix_v1"): 1000.0}), 1000)
     assert (found.calls, found.longest_debate_s, found.least_s) == (2 * 17 + 2 * 23, 8.0, 8.0)

@@ -16,7 +16,7 @@ from debatebench.query.one_debate import debate_text, find_debate
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`held`, `again`, which judges its debates twice, an import, and `teams`, which judges the import's."""
     held = list(tournament("held", ("alpha", "beta"), repetitions=1))
-    methods = {"judge-a": "chronological"}
+    methods = {"judge-a": "chronological_v1"}
     return make_warehouse(
         tmp_path_factory.mktemp("warehouse") / "debatebench.duckdb",
         ("held", iter(held)),
@@ -39,10 +39,10 @@ def test_judges_are_shown_with_their_methods_and_what_they_wrote(database: Path)
     debate = find_debate(database, f"j1-{1:016x}", "again")
     lines = debate_text(debate).splitlines()
     assert [line.split()[:3] for line in lines if line.startswith(("judge-a", "always_tie"))] == [
-        ["judge-a", "chronological", "pro"],
+        ["judge-a", "chronological_v1", "pro"],
         ["always_tie", "always_tie", "tie"],
     ]
-    assert lines.count("── notes of judge-a (chronological)") == 1
+    assert lines.count("── notes of judge-a (chronological_v1)") == 1
     for title in ("Speech 1, pro", "The whole debate", "Score of con: 6 (logic)", "Winner: pro", "Reason", "Summary"):
         assert lines.count(title) == 1, title
     assert [note["step"] for note in debate["notes"]][-1] == "summary"

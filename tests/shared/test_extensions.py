@@ -20,7 +20,7 @@ from tournament import KEY
 
 from debatebench.config.types import MemberConfig
 from debatebench.journal.reading import read_journal
-from debatebench.judges import BASELINES, METHODS, find_method
+from debatebench.judges import BASELINES, LATEST, METHODS, find_method
 from debatebench.judges.baselines import METHODS as RULES
 from debatebench.landing.importers import FORMATS, importer_of
 from debatebench.providers import KNOWN, make_provider
@@ -89,7 +89,7 @@ def test_a_judge_method_of_a_package_is_planned_played_shown_and_read_again(tmp_
     for command in (["retry", "tiny"], ["land", "--reparse", "--no-build"]):
         gone = debatebench_here(root, *command)
         assert gone.code == 2
-        assert "no judge method 'overview'. Known: direct, chronological, " in gone.error_line
+        assert "no judge method 'overview'. Known: direct, whole_debate, " in gone.error_line
         assert gone.error_line.endswith("If a package adds it, install that package.")
     (root / "warehouse" / "debatebench.duckdb").unlink()
     assert debatebench_here(root, "land", "--no-build").code == 0
@@ -270,7 +270,10 @@ def test_every_name_of_a_method_is_declared_and_documented():
     methods = {name: find_method(name) for name in (*METHODS, *BASELINES)}
     assert {name for name, method in methods.items() if method and method.is_baseline} == set(BASELINES) == set(RULES)
     estimates = (REPOSITORY / "sql" / "marts" / "panelbench" / "panelbench_tokens.sql").read_text(encoding="utf-8")
-    assert tuple(re.findall(r"when '(\w+)'", estimates)) == METHODS
+    plain = tuple(dict.fromkeys(name.partition("_v")[0] for name in METHODS))
+    assert tuple(re.findall(r"when '(\w+)'", estimates)) == plain
+    versions = (REPOSITORY / "sql" / "macros" / "names.yml").read_text(encoding="utf-8").partition("judge_method\n")[2]
+    assert tuple(re.findall(r"'(\w+)'", versions.partition("unit_tests")[0]))[:-1] == tuple(LATEST)
     page = (REPOSITORY / "docs" / "judging.md").read_text(encoding="utf-8")
     described, rules = page.split("\n## Baselines\n")
     assert tuple(re.findall(r"^\| `(\w+)` \| ", described.partition("|---")[2], re.M)) == METHODS

@@ -17,7 +17,7 @@ from fake_provider import Behaviour, FakeProvider, Received, body, completion_bo
 from judging import method_answer, stored_rows
 from tournament import KEY, good_answers, is_judge, write_workspace
 
-METHODS = ("direct", "dimensional", "debatrix")
+METHODS = ("direct", "dimensional_v1", "debatrix_v1")
 # As `write_workspace` configures them.
 PROMPT_PRICE, COMPLETION_PRICE = Decimal("0.000001"), Decimal("0.000002")
 

@@ -333,11 +333,12 @@ SAID: dict[str, tuple[Winner, tuple[Winner, ...]]] = {
 def trials() -> Iterator[duckdb.DuckDBPyConnection]:
     run = JudgedRun("trials")
     run.judge("j")
-    run.judge("debatrix", "debatrix")
+    run.judge("debatrix_v1", "debatrix_v1")
     for debate, (_, said) in SAID.items():
         for trial, winner in enumerate(said, 1):
             run.verdict("j", debate, winner, trial=trial, tokens=1000, cost="0.5")
-            run.verdict("debatrix", debate, winner if trial < 3 else None, trial=trial, is_valid=trial < 3, tokens=2500)
+            said_by = winner if trial < 3 else None
+            run.verdict("debatrix_v1", debate, said_by, trial=trial, is_valid=trial < 3, tokens=2500)
     records = [*source(SAID), *(gold(debate, truth) for debate, (truth, _) in SAID.items())]
     con = built(records, run.records)
     yield con
@@ -371,7 +372,7 @@ def test_kappa_and_f1_are_those_worked_by_hand(trials: duckdb.DuckDBPyConnection
 
 def test_a_failed_trial_is_wrong_only_for_the_hit_rate(trials: duckdb.DuckDBPyConnection) -> None:
     """Two of three trials succeed: right in 2, 2, 1, 0 and 2 of them."""
-    found = one(trials, "from marts.judge_quality where judge_id = 'debatrix'")
+    found = one(trials, "from marts.judge_quality where judge_id = 'debatrix_v1'")
     assert found["completion_rate"] == near(2 / 3)
     assert found["accuracy"] == near((1 + 1 + 0.5 + 0 + 1) / 5)
     assert found["hit_rate"] == near((2 + 2 + 1 + 0 + 2) / 15)
@@ -401,7 +402,7 @@ def test_judges_are_tested_against_each_other_on_the_same_debates(trials: duckdb
     errors = [0, 0, (0.25 + 0) / 2, 1, 0], [1 / 3, 0, 1 / 12, 3 / 4, 0]
     expected = paired_t(*errors)
     row = found["direct_prediction"]
-    assert (row["judge_a"], row["judge_b"], row["count_debates"]) == ("debatrix", "j", 5)
+    assert (row["judge_a"], row["judge_b"], row["count_debates"]) == ("debatrix_v1", "j", 5)
     assert (row["mean_difference"], row["p_value"]) == (near(expected.mean), near(expected.p))
     assert (row["ci_low"], row["ci_high"]) == (near(expected.ci_low), near(expected.ci_high))
     row = found["accuracy"]
@@ -420,7 +421,7 @@ def test_the_data_tests_of_the_new_tables_hold(trials: duckdb.DuckDBPyConnection
 def test_a_judge_is_compared_with_gold_on_the_dimensions_for_which_it_predicts() -> None:
     """On argument, gold differs from the whole by 1/2 in d1; the judge is wrong by 1 in d2. Style has no gold."""
     run = JudgedRun("dimensions", {"argument": ("1", "0"), "style": ("1", "0")})
-    run.judge("j", "dimensional")
+    run.judge("j", "dimensional_v1")
     run.judge("tie", "always_tie", is_baseline=True)
     for debate, (pro, con) in {"d1": ("5", "5"), "d2": ("6", "5")}.items():
         run.verdict("j", debate, scores={"argument": (pro, con), "style": ("1", "1")})

@@ -20,7 +20,7 @@ from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
-METHODS = {"judge-a": "dimensional", "judge-b": "chronological"}
+METHODS = {"judge-a": "dimensional_v1", "judge-b": "chronological_v1"}
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def con(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
     runs: dict[str, Sequence[Record]] = {
         "held": held(),
         "again": list(judged_run("again", held(), trials=3, methods=METHODS)),
-        "other": list(judged_run("other", held(), methods={"judge-a": "direct", "judge-b": "chronological"})),
+        "other": list(judged_run("other", held(), methods={"judge-a": "direct", "judge-b": "chronological_v1"})),
         "t": panelbench(),
         "teams": list(judged_run("teams", panelbench(), methods=METHODS)),
         "flaws": flaws(),
@@ -238,7 +238,7 @@ def test_a_judged_run_and_its_source_differ_in_judging_only(con: duckdb.DuckDBPy
 def test_two_judged_runs_of_one_source_differ_by_method(con: duckdb.DuckDBPyConnection):
     found = comparison(con, "other", "again")
     assert found["debates"][0] == found["judges"][0] == found["schedule"][0] == "same"
-    assert found["judge_methods"] == ("different", "judge-a: direct", "judge-a: dimensional")
+    assert found["judge_methods"] == ("different", "judge-a: direct", "judge-a: dimensional_v1")
     assert found["weights_and_ties"][0] == "same"
     assert found["verdict"][0] is True
 

@@ -42,7 +42,7 @@ from debatebench.transform.testing.generic_tests import UniqueCombinationOfColum
 
 pytestmark = pytest.mark.slow
 
-METHODS = {"judge-a": "dimensional", "judge-b": "direct", "judge-c": "chronological"}
+METHODS = {"judge-a": "dimensional_v1", "judge-b": "direct", "judge-c": "chronological_v1"}
 KINDS = ("weak_evidence", "logical_gaps")
 TOPICS = 4
 # An interval or a p value, adjusted or not, or a number of debates or of clusters of them.
@@ -167,7 +167,8 @@ def built(project: Project, trials: int, copies: int = 1) -> duckdb.DuckDBPyConn
     source = held(copies)
     land_records(con, "held", source)
     land_records(con, "again", judged(source, trials))
-    land_records(con, "other", judged_run("other", source, methods={"judge-a": "direct", "judge-b": "chronological"}))
+    methods = {"judge-a": "direct", "judge-b": "chronological_v1"}
+    land_records(con, "other", judged_run("other", source, methods=methods))
     build(con, project)
     return con
 

@@ -45,7 +45,7 @@ def judged_run(
     """
     records = list(source)
     (run,) = (record for record in records if isinstance(record, Run))
-    judges = {"judge-x": "dimensional"} if methods is None else methods
+    judges = {"judge-x": "dimensional_v1"} if methods is None else methods
     yield Run(
         run_tag=tag,
         source="run",

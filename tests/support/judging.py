@@ -23,6 +23,8 @@ from fake_provider import Behaviour, FakeProvider, Received, answer
 
 KEY = "sk-canary-77b1d0c2"
 DIMENSIONS = ("argument", "source")
+PLAYED = ("direct", "whole_debate", "chronological_v1", "non_iterative_v1", "debatrix_v1", "debatrix_v2")
+"""Methods that between them have every kind of step; tests that take long do without the others."""
 TEAMS = ("OG", "OO", "CG", "CO")
 _TEAM_NAMES = dict(
     zip(
@@ -44,13 +46,18 @@ scoring:
 
 def calls_of(method: str, speeches: int, positions: int, dimensions: int = len(DIMENSIONS)) -> int:
     """The calls of a judge for one debate."""
-    by_speech = dimensions * (speeches + positions + 2) + 1
+    by_speech, extracted = dimensions * (speeches + positions + 2) + 1, positions + 1
     return {
         "direct": 1,
-        "chronological": speeches + 2,
-        "dimensional": dimensions + 1,
-        "non_iterative": by_speech,
-        "debatrix": by_speech,
+        "whole_debate": 1 + extracted,
+        "chronological_v2": speeches + 1 + extracted,
+        "dimensional_v2": dimensions * (1 + extracted) + 1 + extracted,
+        "non_iterative_v2": by_speech + extracted,
+        "debatrix_v2": by_speech + extracted,
+        "chronological_v1": speeches + 2,
+        "dimensional_v1": dimensions + 1,
+        "non_iterative_v1": by_speech,
+        "debatrix_v1": by_speech,
     }[method]
 
 

@@ -48,8 +48,8 @@ class Judge:
             await asyncio.sleep(1)
         path = step.name.removeprefix(f"verdict:{member.id}:").rpartition(":")[0]
         hints, schema = request.parameters[HINTS], request.json_schema
-        if hints["task"] == "analysis":
-            text = "a" * getattr(self.lengths, hints["step"])
+        if hints["task"] in ("analysis", "judgment"):
+            text = "a" * (self.lengths.speech if hints["step"] == "speech" else self.lengths.debate)
         else:
             text = answer_to(schema, "r" * self.lengths.reason)
         self.requests[path], self.answers[path] = request, text

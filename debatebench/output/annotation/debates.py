@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.transcript_layout import BP_POSITIONS, FORMAT_RULES
+from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.config_sections import config_sections
@@ -178,7 +178,7 @@ class ShownDebate:
     @property
     def rules(self) -> str:
         """Who speaks for what, as judges are told."""
-        return FORMAT_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
+        return SPEAKING_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
 
     @property
     def names(self) -> dict[str, str]:
@@ -201,6 +201,8 @@ class Material:
     language: str | None = None
     """The language that judges were told to expect."""
     without_scale: tuple[str, ...] = ()
+    kept_back: str = ""
+    """The sentence about debates that this person is not shown; empty if there are none."""
 
     @property
     def has_weights(self) -> bool:
@@ -209,7 +211,10 @@ class Material:
 
     @property
     def left_out(self) -> str | None:
-        """The sentence about what people are not asked, and what helps; None where they are asked everything."""
+        """The sentences about what people are not asked or shown, and what helps; None where there is nothing."""
+        return " ".join(each for each in (self.kept_back, self._not_asked()) if each) or None
+
+    def _not_asked(self) -> str | None:
         if self.without_scale:
             names = ", ".join(self.without_scale)
             return (

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from debatebench.config.transcript_layout import FORMAT_RULES
+from debatebench.config.transcript_layout import SPEAKING_RULES
 from debatebench.output.report.calls_data import CALL_FIELDS, CALLS_QUERY, Calls
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
@@ -279,7 +279,7 @@ def debates_data(site: Site) -> Iterator[tuple[str, Any]]:
             "debates",
             {
                 "fields": _FIELDS,
-                "formatRules": FORMAT_RULES,
+                "formatRules": SPEAKING_RULES,
                 "notShown": NOT_SHOWN,
                 "runs": [_about(known[run.tag]) for run in site.runs],
             },

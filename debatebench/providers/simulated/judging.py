@@ -18,7 +18,14 @@ from typing import Any
 
 from debatebench.config.transcript_layout import BP_POSITIONS, Section
 from debatebench.providers.simulated.flaws import Seen, lower, noted_flaws, seen_flaws
-from debatebench.providers.simulated.notes import debate_notes, read_debate_notes, read_scores, speech_notes
+from debatebench.providers.simulated.notes import (
+    debate_notes,
+    judgment_notes,
+    read_debate_notes,
+    read_judgment,
+    read_scores,
+    speech_notes,
+)
 from debatebench.providers.simulated.signs import notes_on, observed, side_of, worth
 from debatebench.providers.simulated.swaying import lead, swayed, without_attacks
 from debatebench.shared.errors import UsageError
@@ -29,6 +36,7 @@ _WHOLE = "overall"
 _USUAL_SCALE = (1.0, 10.0)
 _NEARLY_EQUAL = 0.01
 _LAST_SCORE = re.compile(r"(-?[\d.]+)(?=}})")
+_NO_SCALES = "The request to a simulated judge must contain the dimensions and their scales."
 _REFUSAL = "I would rather not choose between two such thoughtful speakers."
 
 
@@ -73,6 +81,16 @@ def analysis_answer(
     return speech_notes(position.upper(), focus, notes_on(position, index, sections), remarks)
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What a judge thinks of a debate."""
+
+    scores: dict[str, dict[str, float]]
+    winners: list[str]
+    accounts: list[_Account]
+    seen: Seen
+
+
 def judge_answer(
     rng: Random,
     traits: Mapping[str, float],
@@ -86,17 +104,75 @@ def judge_answer(
     `susceptibility` says how often which attack in a speech leads the judge (`swaying.py`).
     Raises `UsageError` when `hints` do not describe the request.
     """
+    judged = _judged(rng, traits, hints, sections, susceptibility, judge)
+    positions, is_winner_only = _positions(hints), _is_winner_only(hints)
+    answer: dict[str, Any] = {} if is_winner_only else {"scores": judged.scores}
+    if judged.winners:
+        answer["winner"] = _named(judged.winners, positions)
+    if hints.get("reasons"):
+        answer["reasons"] = (
+            {}
+            if is_winner_only
+            else {position: _reason(position, judged.accounts, judged.seen) for position in positions}
+        )
+        if judged.winners:
+            answer["reasons"]["winner"] = _reason_of_winning(judged.winners)
+    return _sent(rng, traits, hints, answer)
+
+
+def judgment_answer(
+    rng: Random,
+    traits: Mapping[str, float],
+    hints: Mapping[str, Any],
+    sections: tuple[Section, ...],
+    susceptibility: Mapping[str, float] | None = None,
+    judge: str = "",
+) -> str:
+    """The same decision in words, from which `extracted_answer` reads it."""
+    judged = _judged(rng, traits, hints, sections, susceptibility, judge)
+    counts = judged.accounts[0].counts if len(judged.accounts) == 1 else {}
+    dimension = hints.get("dimension")
+    focus = None if dimension is None else str(dimension)
+    return judgment_notes(focus, counts, judged.scores, judged.winners, noted_flaws(judged.seen))
+
+
+def extracted_answer(
+    rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], sections: tuple[Section, ...]
+) -> str:
+    """The scores and the winner that a judgment states, as JSON; without them, those of `judge_answer`."""
+    positions, scales = _positions(hints), _scales(hints)
+    text = "\n".join(section.text for section in sections)
+    stated, winners = read_judgment(text, scales)
+    lacks_score = any(name not in stated.get(position, {}) for position in positions for name in scales)
+    lacks_winner = hints.get("declares_winner") and (not winners or not set(winners) <= set(positions))
+    if lacks_score or lacks_winner:
+        return judge_answer(rng, traits, hints, sections)
+    answer: dict[str, Any] = {}
+    if scales:
+        answer["scores"] = {each: {name: _plain(stated[each][name]) for name in scales} for each in positions}
+    if hints.get("declares_winner"):
+        answer["winner"] = _named(winners, positions)
+    return _sent(rng, traits, hints, answer)
+
+
+def _judged(
+    rng: Random,
+    traits: Mapping[str, float],
+    hints: Mapping[str, Any],
+    sections: tuple[Section, ...],
+    susceptibility: Mapping[str, float] | None,
+    judge: str,
+) -> _Judged:
+    """What the judge thinks. Raises `UsageError` when `hints` do not describe the request."""
+    scales = _scales(hints)
     try:
-        scales = {str(name): (float(scale["min"]), float(scale["max"])) for name, scale in hints["dimensions"].items()}
         weights = {str(name): float(weight) for name, weight in hints.get("weights", {}).items()}
         steps = {str(name): float(scale["step"]) for name, scale in hints["dimensions"].items() if "step" in scale}
-        may_fail = int(hints.get("ask", 0)) == 0
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
-        raise UsageError("The request to a simulated judge must contain the dimensions and their scales.") from None
+    except (TypeError, AttributeError, ValueError, OverflowError):
+        raise UsageError(_NO_SCALES) from None
     positions = _positions(hints)
     accounts = _accounts(sections if susceptibility is None else without_attacks(sections), positions, weights)
-    is_winner_only = "positions" in hints and not scales
-    if is_winner_only:
+    if _is_winner_only(hints):
         scales = {str(hints.get("dimension") or _WHOLE): _USUAL_SCALE}
     if "detects" in traits:
         accounts = [_levelled(account) for account in accounts]
@@ -109,20 +185,39 @@ def judge_answer(
     for name, step in steps.items():
         for given in scores.values():
             given[name] = round(round(given[name] / step) * step, 6)
-    answer: dict[str, Any] = {} if is_winner_only else {"scores": scores}
     winners: list[str] = []
     if hints.get("declares_winner") and len(positions) > 1:
         winners = _winners(rng, leads, allows_tie=bool(hints.get("allows_tie", True)))
-        answer["winner"] = winners if positions[0] in BP_POSITIONS else "tie" if len(winners) > 1 else winners[0]
-    if hints.get("reasons"):
-        answer["reasons"] = (
-            {} if is_winner_only else {position: _reason(position, accounts, seen) for position in positions}
-        )
-        if winners:
-            answer["reasons"]["winner"] = _reason_of_winning(winners)
+    return _Judged(scores, winners, accounts, seen)
+
+
+def _scales(hints: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """The ends of the scale of each dimension. Raises `UsageError` where they are not to be understood."""
+    try:
+        int(hints.get("ask", 0))
+        return {str(name): (float(scale["min"]), float(scale["max"])) for name, scale in hints["dimensions"].items()}
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
+        raise UsageError(_NO_SCALES) from None
+
+
+def _is_winner_only(hints: Mapping[str, Any]) -> bool:
+    return "positions" in hints and not hints["dimensions"]
+
+
+def _named(winners: Sequence[str], positions: Sequence[str]) -> str | list[str]:
+    """The winners as an answer names them."""
+    return list(winners) if positions[0] in BP_POSITIONS else "tie" if len(winners) > 1 else winners[0]
+
+
+def _plain(score: float) -> float:
+    return int(score) if score.is_integer() else score
+
+
+def _sent(rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
+    """The answer as JSON, or in a form that models give when they ignore the format."""
     text = json.dumps(answer)
-    is_malformed = may_fail and rng.random() < traits.get("malformed", 0.0)
-    return _malformed(rng, text, positions[-1]) if is_malformed else text
+    is_malformed = int(hints.get("ask", 0)) == 0 and rng.random() < traits.get("malformed", 0.0)
+    return _malformed(rng, text, _positions(hints)[-1]) if is_malformed else text
 
 
 def _positions(hints: Mapping[str, Any]) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ def _counted(what: str, labels: Mapping[str, str]) -> re.Pattern[str]:
 _SPEECH_COUNTS = _counted("in this speech", _IN_SPEECH)
 _DEBATE_COUNTS = _counted("for (PRO|CON|OG|OO|CG|CO)", _IN_DEBATE)
 _SCORE = re.compile(r"^(PRO|CON|OG|OO|CG|CO): (-?\d{1,9}(?:\.\d{1,9})?)(?=\.(?:\s|$))", re.MULTILINE)
+_SCORES = re.compile(r"^Scores of (PRO|CON|OG|OO|CG|CO): (.+)\.$", re.MULTILINE)
+_BEST = re.compile(r"^(?:It is a tie between (\w+ and \w+)\.|(\w+) did best\.)$", re.MULTILINE)
 _MOST_NAMES, _LONGEST_NAME = 10, 24
 _SPEECH_LENGTH, _DEBATE_LENGTH = (720, 860), 1020
 _REMARKS = tuple(DATA["remarks"].splitlines())
@@ -72,6 +74,34 @@ def debate_notes(dimension: str | None, counts: Mapping[str, Mapping[str, int]],
     """The text of an analysis of a debate, of 1,000 to 1,200 characters: the counts of each position."""
     lines = [_line(f"for {position.upper()}", _IN_DEBATE, each) for position, each in counts.items()]
     return _filled([f"Notes on the whole debate{_focus(dimension)}.", *lines, *remarks], _DEBATE_LENGTH)
+
+
+def judgment_notes(
+    dimension: str | None,
+    counts: Mapping[str, Mapping[str, int]],
+    scores: Mapping[str, Mapping[str, float]],
+    winners: Sequence[str],
+    remarks: Sequence[str] = (),
+) -> str:
+    """The text of a judgment of a debate, of 1,000 characters or a little more: counts, scores, and who did best."""
+    lines = [_line(f"for {position.upper()}", _IN_DEBATE, each) for position, each in counts.items()]
+    for position, given in scores.items():
+        stated = ", ".join(f"{name} {score}" for name, score in given.items())
+        lines.append(f"Scores of {position.upper()}: {stated}.")
+    names = " and ".join(position.upper() for position in winners)
+    named = f"It is a tie between {names}." if len(winners) > 1 else f"{names} did best."
+    return _filled([f"Judgment of the whole debate{_focus(dimension)}.", *lines, *remarks, named], _DEBATE_LENGTH)
+
+
+def read_judgment(text: str, names: Iterable[str]) -> tuple[dict[str, dict[str, float]], list[str]]:
+    """Position → the scores of these names, and who did best, in the text of a judgment."""
+    scores: dict[str, dict[str, float]] = {}
+    for line in _SCORES.finditer(text):
+        stated = (re.search(rf"(?:^|, ){re.escape(name)} (-?\d+(?:\.\d+)?)(?:, |$)", line[2]) for name in names)
+        given = {name: float(found[1]) for name, found in zip(names, stated, strict=True) if found}
+        scores.setdefault(_position(line[1]), given)
+    best = _BEST.search(text)
+    return scores, [_position(name) for name in (best[1] or best[2]).split(" and ")] if best else []
 
 
 def read_speech_notes(text: str) -> SpeechNotes | None:

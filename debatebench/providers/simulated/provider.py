@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.config.transcript_layout import Section, read_material, read_transcript
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Request, TimeLimits
 from debatebench.providers.openai_reply import ReplySource, read_reply
-from debatebench.providers.simulated.judging import analysis_answer, judge_answer
+from debatebench.providers.simulated.judging import analysis_answer, extracted_answer, judge_answer, judgment_answer
 from debatebench.providers.simulated.speech import Speaker, read_traits
 from debatebench.providers.simulated.swaying import read_susceptibility
 from debatebench.shared.amounts import known_names
@@ -116,6 +116,10 @@ def _text(request: Request, rng: Random) -> str:
     prompt = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
     if hints.get("task") == "analysis":
         return analysis_answer(hints, tuple(read_material(prompt)), traits, request.model)
+    if hints.get("task") == "judgment":
+        return judgment_answer(rng, traits, hints, tuple(read_material(prompt)), susceptibility, request.model)
+    if hints.get("task") == "extraction":
+        return extracted_answer(rng, traits, hints, tuple(read_material(prompt)))
     if hints.get("task") == "verdict" and "positions" in hints:
         return judge_answer(rng, traits, hints, tuple(read_material(prompt)), susceptibility, request.model)
     speeches = tuple(read_transcript(prompt))

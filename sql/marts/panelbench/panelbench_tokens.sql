@@ -66,10 +66,11 @@ estimated as (
 
     select
         *,
-        case method
+        case regexp_replace(method, '_v[0-9]+$', '')
             when 'direct' then cast(characters as double)
+            when 'whole_debate' then cast(characters as double)
             when 'chronological' then characters + cast(analysis_characters * (count_speeches + 1) as double) / 2
-            when 'dimensional' then cast(characters * count_dimensions as double)
+            when 'dimensional' then cast(characters * count_dimensions + debate_characters as double)
             when 'non_iterative'
                 then
                 cast(characters * count_dimensions * (count_speeches + 1) as double) / 2
