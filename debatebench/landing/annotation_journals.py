@@ -158,18 +158,28 @@ class Forms:
         is_final = data["type"] == "final"
         is_typed = not is_final and is_same_form(before.form | {"justification": None}, form | {"justification": None})
         resolved = data.get("resolves", ())
+        handed_in = form if is_final else before.handed_in
+        undo_to = before.undo_to if is_typed and before.is_typed and before.way is None else before.revision
+        # What leads back to the same answers is no change: the one before it is undone.
+        while undo_to is not None and self._is_as_at(data["debate_id"], undo_to, form, handed_in):
+            undo_to, is_typed = self.at(data["debate_id"], undo_to).undo_to, False
         return FormState(
             before.revision + 1,
             form,
             data["author"],
             record=dict(data["record"]) if is_final else before.record,
-            handed_in=form if is_final else before.handed_in,
+            handed_in=handed_in,
             handed_in_by=data["author"] if is_final else before.handed_in_by,
             was_handed_in=is_final or before.was_handed_in or data.get("was_handed_in", False),
             asides={window: aside for window, aside in before.asides.items() if window not in resolved},
-            undo_to=before.undo_to if is_typed and before.is_typed and before.way is None else before.revision,
+            undo_to=undo_to,
             is_typed=is_typed,
         )
+
+    def _is_as_at(self, debate_id: str, revision: int, form: dict[str, Any], handed_in: dict[str, Any] | None) -> bool:
+        """Whether a form and what was handed in of it are as they were at a revision."""
+        then = self.at(debate_id, revision)
+        return is_same_form(then.form, form) and then.handed_in == handed_in
 
     def _returned(self, data: dict[str, Any]) -> FormState:
         """The state after an undo or a redo: that of the revision, except for what cannot be undone."""

@@ -28,6 +28,8 @@ class FormJournal:
         self._lock = threading.Lock()
         self._known: tuple[int, Forms] = 0, Forms()
         """The size of the file when its forms were read, and the forms."""
+        self._saved_by: dict[tuple[str, int], str] = {}
+        """Debate and revision → the window that made it, of those made here."""
 
     def forms(self) -> Forms:
         """The forms as they are now. Raises `DamagedDataError` for a damaged journal and for one that was deleted."""
@@ -99,19 +101,20 @@ class FormJournal:
 
         `window` is the one that saves it, and `resolves` are those between whose versions and the form the person has
         chosen: the form is the version of another window. The same save again changes nothing: the answer to the first
-        may have been lost. Raises `StaleError` if the form was changed since `revision` to another one, if a version
-        that it resolves was, or if it would be handed in with a version aside, and `DamagedDataError` if its journal
-        was deleted.
+        may have been lost. If only this window has changed the form since, it has seen all there is. Raises
+        `StaleError` if the form was changed elsewhere since `revision` to another one, if a version that it resolves
+        was, or if it would be handed in with a version aside, and `DamagedDataError` if its journal was deleted.
         """
         self._check_kept(revision)
 
         def event(forms: Forms) -> dict[str, Any] | None:
             state = forms.of(debate_id)
             is_same = is_same_form(state.form, form) and state.author == author
-            if not is_same:
-                _check_current(state, revision)
+            is_current = state.revision == revision or self._is_own(debate_id, revision, state.revision, window)
+            if not (is_same or is_current):
+                raise _stale()
             # What is saved replaces what the same window had aside. The others were chosen from as they were seen.
-            chosen = {window, *(resolves if state.revision == revision else ())}
+            chosen = {window, *(resolves if is_current else ())}
             resolved = sorted(state.asides.keys() & chosen)
             for other in resolved:
                 if other != window:
@@ -125,7 +128,29 @@ class FormJournal:
                 data["resolves"] = resolved
             return data if record is None else {**data, "type": "final", "record": record}
 
-        return self.append(event).of(debate_id)
+        return self._changed(debate_id, window, event)
+
+    def _changed(
+        self, debate_id: str, window: str | None, event: Callable[[Forms], dict[str, Any] | None]
+    ) -> FormState:
+        """The form after an event, if there is one, of which a window is noted as the origin."""
+        made: list[int] = []
+
+        def noted(forms: Forms) -> dict[str, Any] | None:
+            data = event(forms)
+            made.extend([] if data is None else [forms.of(debate_id).revision + 1])
+            return data
+
+        state = self.append(noted).of(debate_id)
+        # Only now is it on the disk: another process may have made the revision of a save that failed.
+        if window is not None:
+            self._saved_by |= dict.fromkeys([(debate_id, revision) for revision in made], window)
+        return state
+
+    def _is_own(self, debate_id: str, after: int, until: int, window: str | None) -> bool:
+        """Whether a window made every revision after one until another: it changes what it has made itself."""
+        made = [self._saved_by.get((debate_id, revision)) for revision in range(after + 1, until + 1)]
+        return window is not None and bool(made) and set(made) == {window}
 
     def keep_aside(
         self,
@@ -158,10 +183,18 @@ class FormJournal:
 
         return self.append(event).of(debate_id)
 
-    def go_back(self, debate_id: str, author: str, revision: int, way: Literal["undo", "redo"], at: str) -> FormState:
+    def go_back(
+        self,
+        debate_id: str,
+        author: str,
+        revision: int,
+        way: Literal["undo", "redo"],
+        at: str,
+        window: str | None = None,
+    ) -> FormState:
         """Undo the last change of a form, a hand-in too, or redo what was undone last; nothing if there is none.
 
-        Raises `StaleError` if the form was changed since `revision`.
+        `window` is the one that asks for it. Raises `StaleError` if the form was changed since `revision`.
         """
         self._check_kept(revision)
 
@@ -178,7 +211,7 @@ class FormJournal:
             data = {"type": "draft", "debate_id": debate_id, "author": author, "at": at, "form": form}
             return {**data, "back_to": to, "way": way}
 
-        return self.append(event).of(debate_id)
+        return self._changed(debate_id, window, event)
 
     def merge(
         self,
@@ -221,7 +254,11 @@ class FormJournal:
 
 def _check_current(state: FormState, revision: int) -> None:
     if state.revision != revision:
-        raise StaleError("This form was changed in another window since this page read it; nothing was overwritten.")
+        raise _stale()
+
+
+def _stale() -> StaleError:
+    return StaleError("This form was changed in another window since this page read it; nothing was overwritten.")
 
 
 def _check_seen(aside: Aside, form: dict[str, Any]) -> None:

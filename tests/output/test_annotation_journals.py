@@ -23,6 +23,7 @@ from command_line import debatebench_here
 from hypothesis import given
 from hypothesis import strategies as st
 from imported import DEBATEFLOW
+from jsonschema import Draft202012Validator
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import read_journal
@@ -34,7 +35,7 @@ from debatebench.output.annotation.assignments import Team, change_team, in_orde
 from debatebench.output.annotation.debates import read_material
 from debatebench.output.annotation.merging import merge_forms
 from debatebench.output.annotation.review import differences, is_apart, open_review, proposed
-from debatebench.output.annotation.review_views import review_data
+from debatebench.output.annotation.review_views import review_data, review_in_list
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
 from debatebench.output.annotation.views import Views
 from debatebench.output.export import export
@@ -45,6 +46,9 @@ from debatebench.warehouse.salvage import salvage
 from debatebench.warehouse.update import update_warehouse
 
 pytestmark = pytest.mark.slow
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+"""The real data beside a checkout, which may not be there."""
 
 NOON = datetime(2026, 1, 1, 12)
 FLOW = ("clash_engagement", "burden_fulfillment", "rebuttal_quality", "argument_extension", "strategic_adaptation")
@@ -296,6 +300,37 @@ def test_a_save_that_the_disk_refuses_is_not_acknowledged(tmp_path: Path, monkey
     # The same save again succeeds, whether or not the refused one has left its line.
     session.save(debate, 1, full_form(winner="con"))
     assert session_of(Workspace(tmp_path / "w")).state(debate).form["winner"] == "con"
+
+
+def test_a_text_that_is_deleted_again_does_not_stand_before_what_can_be_undone(tmp_path: Path):
+    session = session_of(made_workspace(tmp_path / "w"))
+    debate = session.debates[0]
+    for revision, text in enumerate((None, "Y", "Yes", None)):
+        session.save(debate, revision, {"winner": "pro", "justification": text})
+    assert session.state(debate).undo_to == 0
+    # The next text is a change of its own.
+    session.save(debate, 4, {"winner": "pro", "justification": "No"})
+    assert session.go_back(debate, 5, "undo").state.form["justification"] is None
+    assert session.go_back(debate, 6, "undo").state.form == {}
+
+
+def test_a_window_whose_answers_were_lost_goes_on_from_its_own_saves_only(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    session, elsewhere = session_of(workspace), session_of(workspace)
+    debate = session.debates[0]
+    session.save(debate, 0, full_form(), window="one")
+    session.hand_in(debate, 1, full_form(), window="one")
+    assert session.go_back(debate, 2, "undo", window="one").revision == 3
+    # None of the three was answered.
+    assert session.save(debate, 0, full_form(winner="con"), window="one").revision == 4
+    for window in ("two", None):
+        with pytest.raises(StaleError):
+            session.save(debate, 3, full_form(winner="tie"), window=window)
+    session.drop(debate, 4, "two")
+    # Another process has changed it, which nothing here has seen.
+    assert elsewhere.save(debate, 4, full_form(winner="tie"), window="one").revision == 5
+    with pytest.raises(StaleError):
+        session.save(debate, 3, full_form(confidence=1), window="one")
 
 
 # --- order and assignments ------------------------------------------------------------------------------------------
@@ -606,6 +641,17 @@ def test_ten_debates_reviewed_by_two_keep_every_original_and_who_agreed_on_what(
     with pytest.raises(UsageError, match="'eve' has reviewed 'ten' in this workspace"):
         add_import(workspace, "ten", "debateflow", folder / "adjudications")
     read = [json.loads(path.read_text()) for path in reviews]
+    # DebateFlow's own schema knows no tie and no debate that cannot be judged, so their winner is all that it misses.
+    if (schema := SHARED / "debateflow" / "annotation.schema.json").is_file():
+        wrong = {
+            path.stem: [
+                error.message for error in Draft202012Validator(json.loads(schema.read_text())).iter_errors(each)
+            ]
+            for path, each in zip(reviews, read, strict=True)
+        }
+        names = {name for name, errors in wrong.items() if errors}
+        assert names == {"e6_fay", "e7_eve", "e7_fay", "e8_fay", "e9_eve"}
+        assert all("tie" in error or "'winner' is a required" in error for name in names for error in wrong[name])
     assert sorted((each["annotator_id"], each["debate_id"], each.get("winner", "")) for each in read) == rows(
         workspace,
         "select adjudicator_id, debate_id, case winner when 'pro' then 'aff' when 'con' then 'neg' else "
@@ -637,6 +683,52 @@ def test_a_debate_that_nobody_judged_has_no_truth_and_says_who_skipped_it(tmp_pa
     assert differences == [("e1", "coherence", 2, 1, 2, False), ("e2", "coherence", 2, 0, 1, True)]
     left_out = rows(workspace, "select kind from intermediate.int_left_out_counts where count_left_out > 0")
     assert ("empty_annotations",) not in left_out
+
+
+def test_a_review_shows_nobody_a_debate_that_this_person_is_still_to_annotate(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=6)
+    with closing(duckdb.connect(str(workspace.database))) as con:
+        con.execute("delete from raw.annotations")
+    change_team(workspace, TAG, annotators=("ann", "ben"))
+    ben = session_of(workspace, "ben")
+    for debate in ben.debates:
+        ben.hand_in(debate, 0, full_form())
+    # Nothing is done, then some is, of which some was changed, and one is skipped.
+    line = refused(workspace.root, "--run-tag", TAG, "--annotator", "ann", "--review")[1]
+    assert "Not shown, because a review shows what others say: 6 debates that 'ann' is still to annotate" in line
+    ann = session_of(workspace, "ann")
+    done, changed, begun, skipped, *_ = ann.debates
+    for debate in (done, changed):
+        ann.hand_in(debate, 0, full_form())
+    ann.save(changed, 1, full_form(winner="con"))
+    ann.save(begun, 0, {"winner": "pro"})
+    ann.hand_in(skipped, 0, {"skip_reason": "language"})
+    review = open_review(workspace, TAG, "ann", now=now)
+    assert {each.debate_id for each in review.session.debates} == {done.debate_id, skipped.debate_id}
+    assert "4 debates that 'ann' is still to annotate" in (review.session.material.left_out or "")
+    # Others see all, and for whom each debate still waits, whether this person has a journal or not.
+    change_team(workspace, TAG, joining=("cem",), overlap=3)
+    eve = open_review(workspace, TAG, "eve", now=now)
+    assert len(eve.session.debates) == 6
+    assert eve.session.material.left_out is None
+    listed = review_in_list(eve, eve.session.debates)
+    assert listed[done.debate_id]["awaited"] == ["cem"]
+    assert listed[begun.debate_id]["awaited"] == ["ann", "cem"]
+    assert review_data(eve, skipped)["awaited"] == ["cem"]
+    with pytest.raises(UsageError, match="knows 'cem', and 'Cem' differs"):
+        open_review(workspace, TAG, "Cem", now=now)
+    # Who has reviewed a debate does not annotate it later, except to go on with what was begun before.
+    eve.session.save(done, 0, verdict())
+    eve.session.save(begun, 0, verdict())
+    change_team(workspace, TAG, joining=("eve",), overlap=4)
+    later = {each.debate_id for each in session_of(workspace, "eve").debates}
+    assert later == {each.debate_id for each in ben.debates} - {done.debate_id, begun.debate_id}
+    (status,) = [each for each in team_status(open_team(workspace, TAG)) if each.name == "eve"]
+    assert (status.debates, status.open) == (4, 4)
+    for debate in ben.debates:
+        eve.session.save(debate, eve.session.state(debate).revision, verdict())
+    with pytest.raises(UsageError, match="'eve' has reviewed these debates of run 'made' and seen what others say"):
+        session_of(workspace, "eve")
 
 
 # --- a team ---------------------------------------------------------------------------------------------------------

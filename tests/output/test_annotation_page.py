@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import signal
 import threading
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ from debatebench.shared.records import Annotation
 from debatebench.shared.workspace import Workspace
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = [
     pytest.mark.slow,
@@ -310,6 +311,21 @@ def test_a_choice_between_versions_needs_one_click_and_overwrites_nothing_when_i
         second.mouse.up()
         keep.wait_for(state="detached")
         assert shown(second) == {"winner": "pro", "clash.con": "1", "justification": ""}
+        # What is handed in while the server does not answer is the form as it was then, or nothing.
+        state = server.get(api).data
+        for aside in state["asides"]:
+            server.post(f"{api}/drop", {"revision": state["revision"], "window": aside["window"]})
+        server.save(server.debate_keys()[0], state["revision"], full_form())
+        second.reload()
+        context.set_offline(True)
+        choose(second, "winner", "con")
+        second.locator("#hand-in").click()
+        choose(second, "winner", "tie")
+        context.set_offline(False)
+        wait_for_status(second, "Saved, but not handed in.")
+        assert second.locator("#alert").inner_text() == "The answers were changed meanwhile; hand them in again."
+        state = server.get(api).data
+        assert (state["form"]["winner"], state["status"]) == ("tie", "draft")
 
 
 def test_a_debate_is_skipped_taken_back_cleared_and_found_again_by_keys(browser: Browser, tmp_path: Path):
@@ -392,6 +408,70 @@ def test_a_page_whose_server_was_started_again_says_so(browser: Browser, tmp_pat
             assert shown(page)["winner"] == "pro"
 
 
+def test_a_full_disk_offline_seconds_and_lost_answers_lose_nothing(browser: Browser, tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=2)
+    path = annotations_folder(workspace.journal, TAG) / "ann.jsonl"
+    with AnnotationServer(workspace) as server, opened(browser) as page:
+        key = server.debate_keys()[0]
+        server.save(key, 0, full_form())
+        page.goto(at(server))
+        # No byte more, then half a line, and then space again.
+        limits = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        before = path.read_bytes()
+        for more, winner in ((0, "con"), (30, "tie")):
+            limit = len(path.read_bytes()) + more, limits[1]
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limit)
+            choose(page, "winner", winner)
+            wait_for_status(page, "Not saved: the server cannot save. The page tries again every second; keep it open.")
+            assert "File too large" in page.locator("#alert").inner_text()
+            assert server.get(f"api/debates/{key}").data["form"]["winner"] != winner
+            page.keyboard.press("Control+Enter")
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limits)
+            # What was asked for meanwhile is done as well.
+            page.wait_for_function("() => document.title.startsWith('Debate 2')")
+            assert [record.winner for record in records_of(workspace)] == [winner]
+            assert path.read_bytes().startswith(before)
+            page.goto(at(server))
+        choose(page, "winner", "pro")
+        wait_for_status(page, "Saved. Changed")
+        # A hand-in that nobody answers is tried again, and given up when an answer changes.
+        unanswered = "Not handed in: the server does not answer. The page tries again every second; keep it open."
+        page.context.set_offline(True)
+        page.locator("#hand-in").click()
+        wait_for_status(page, unanswered)
+        choose(page, "confidence", "5")
+        wait_for_status(page, "Not saved: the server does not answer. The page tries again every second; keep it open.")
+        page.context.set_offline(False)
+        wait_for_status(page, "Saved. Changed since the hand-in, and not handed in.")
+        assert records_of(workspace) == []
+
+        def lose(route: Route) -> None:
+            route.fetch()
+            route.abort()
+
+        # The server may have handed it in: the page finds out, also after a change, which is no other window's.
+        for is_changed in (True, False):
+            page.route("**/final", lose, times=1)
+            page.locator("#hand-in").click()
+            wait_for_status(page, unanswered)
+            assert len(records_of(workspace)) == 1
+            if is_changed:
+                choose(page, "winner", "con")
+                wait_for_status(page, "Saved. Changed since the hand-in, and not handed in.")
+                assert records_of(workspace) == []
+        page.wait_for_function("() => document.title.startsWith('Debate 2')")
+        assert [(each.winner, each.confidence) for each in records_of(workspace)] == [("con", 5)]
+        # A window with no answers of its own shows what another has saved, rather than two versions.
+        page.goto(at(server))
+        state = server.get(f"api/debates/{key}").data
+        server.hand_in(key, state["revision"], full_form(winner="tie"))
+        page.locator("#undo").click()
+        page.wait_for_selector('input[value="tie"]:checked')
+        assert page.locator("#status").inner_text() == "Handed in."
+        assert "nothing was overwritten" in page.locator("#alert").inner_text()
+        assert page.locator("#versions").is_hidden()
+
+
 def test_two_people_annotate_at_once(browser: Browser, tmp_path: Path):
     workspace = made_workspace(tmp_path / "w", debates=2)
     names = ("ann", "ben")
@@ -454,6 +534,8 @@ def test_a_reviewer_sees_people_beside_the_speeches_and_records_only_the_winner(
         choose(page, "winner", "tie")
         # An undo leaves what was filled in, also when the page is loaded again.
         wait_for_status(page, "Saved.")
+        assert page.locator("#undo").inner_text() == "Undo: the winner"
+        assert page.get_by_role("button", name="Clear: Who won the debate?", exact=True).count() == 1
         page.locator("#undo").click()
         page.wait_for_selector("#undo", state="hidden")
         for _ in range(2):

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -31,6 +31,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from debatebench.landing.annotation_journals import FormState
 from debatebench.landing.annotation_writing import StaleError
 from debatebench.output.annotation.debates import ShownDebate
 from debatebench.output.annotation.form import BadFormError
@@ -86,10 +87,10 @@ def make_app(work: Session | Review, root: str) -> Starlette:
         return await changed(request, _form_save(session.hand_in))
 
     async def undo(request: Request) -> Response:
-        return await changed(request, lambda debate, value: session.go_back(debate, value["revision"], "undo"))
+        return await changed(request, _going_back(session, "undo"))
 
     async def redo(request: Request) -> Response:
-        return await changed(request, lambda debate, value: session.go_back(debate, value["revision"], "redo"))
+        return await changed(request, _going_back(session, "redo"))
 
     async def drop(request: Request) -> Response:
         return await changed(
@@ -114,6 +115,16 @@ def make_app(work: Session | Review, root: str) -> Starlette:
         ],
         exception_handlers={RefusedError: _refused, DebatebenchError: _failed, 404: _nothing, 405: _nothing},
     )
+
+
+def _going_back(session: Session, way: Literal["undo", "redo"]) -> Change:
+    """An undo or a redo."""
+
+    def change(debate: ShownDebate, value: dict[str, Any]) -> Saved:
+        window = _window(value) if "window" in value else None
+        return session.go_back(debate, value["revision"], way, window=window)
+
+    return change
 
 
 def _form_save(save: Callable[..., Saved]) -> Change:
@@ -167,10 +178,15 @@ async def _changed(session: Session, views: Views, request: Request, change: Cha
         raise RefusedError(422, error.message) from error
     except StaleError as error:
         state = await run_in_threadpool(session.state, debate)
-        raise RefusedError(409, error.message, **views.state_data(debate, state)) from error
-    # A request that brings a form shows it already; the others show what comes back.
-    state = saved.state if "form" in value else await run_in_threadpool(views.filled_in, debate, saved.state)
-    return JSONResponse({**views.state_data(debate, state), "next": saved.next_key})
+        raise RefusedError(409, error.message, **await _shown(views, debate, value, state)) from error
+    return JSONResponse({**await _shown(views, debate, value, saved.state), "next": saved.next_key})
+
+
+async def _shown(views: Views, debate: ShownDebate, value: dict[str, Any], state: FormState) -> dict[str, Any]:
+    """What an answer says of a form: a request that brings one shows it already, the others show what comes back."""
+    if "form" not in value:
+        state = await run_in_threadpool(views.filled_in, debate, state)
+    return views.state_data(debate, state)
 
 
 def _debate(session: Session, request: Request) -> ShownDebate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from debatebench.landing.annotation_journals import (
     check_annotator,
     folded,
     read_forms,
+    review_journal,
     reviewers_in,
 )
 from debatebench.landing.annotation_writing import FormJournal
@@ -41,15 +42,16 @@ class Team:
     debates: tuple[ShownDebate, ...]
     forms: dict[str, Forms]
     """Person with a journal → the forms."""
-    reviewers: tuple[str, ...] = ()
-    """Those with a journal of a review."""
+    reviews: Mapping[str, Forms] = field(default_factory=dict)
+    """Reviewer with a journal → the forms of the review."""
 
     @classmethod
     def of(cls, folder: Path, run_tag: str, debates: Sequence[ShownDebate]) -> Team:
         """The team of a run as it is now; `folder` has its journals of annotations."""
         forms = {name: read_forms(folder / f"{name}.jsonl", run_tag) for name in annotators_in(folder)}
         journal = FormJournal(folder / f"{ASSIGNMENTS}.jsonl", run_tag)
-        return cls(journal, tuple(debates), forms, tuple(reviewers_in(folder)))
+        reviews = {name: read_forms(review_journal(folder, name), run_tag) for name in reviewers_in(folder)}
+        return cls(journal, tuple(debates), forms, reviews)
 
     def people(self) -> list[str]:
         """Everyone who is assigned or has a journal, by name."""
@@ -59,7 +61,7 @@ class Team:
 
     def known(self) -> set[str]:
         """Every name that is known here: of those who annotate, and of those who review."""
-        return {*self.people(), *self.reviewers}
+        return {*self.people(), *self.reviews}
 
     def state(self, name: str, debate_id: str) -> FormState:
         """A person's form about a debate."""
@@ -72,15 +74,39 @@ class Team:
     def held_by(self, name: str, assigned: Forms) -> tuple[ShownDebate, ...]:
         """The debates of a person: all if nothing was assigned, else those assigned to the person or begun.
 
-        A debate that moved while its page was open may be begun by somebody to whom it is not assigned any more.
+        A debate that moved while its page was open may be begun by somebody to whom it is not assigned any more. One
+        that the person has reviewed and not begun is left out: a review shows what others say.
         """
+        seen = self.reviews[name].by_debate if name in self.reviews else {}
         return tuple(
             debate
             for debate in self.debates
-            if not assigned.settings
-            or name in assigned.assigned.get(debate.debate_id, ())
-            or self.has_begun(name, debate.debate_id)
+            if self.has_begun(name, debate.debate_id)
+            or (
+                debate.debate_id not in seen
+                and (not assigned.settings or name in assigned.assigned.get(debate.debate_id, ()))
+            )
         )
+
+    def pending(self, name: str) -> tuple[ShownDebate, ...]:
+        """The debates that a person is still to annotate; none for somebody who neither began nor was assigned any."""
+        if name not in self.people():
+            return ()
+        return tuple(
+            debate
+            for debate in self.held_by(name, self.journal.forms())
+            if self.state(name, debate.debate_id).status != "done"
+        )
+
+    def awaited(self) -> Assigned:
+        """Debate → those who are still to annotate it, by name: it is assigned to them, or they have begun it."""
+        found: Assigned = {}
+        is_assigned = bool(self.journal.forms().settings)
+        for name in self.people():
+            for debate in self.pending(name):
+                if is_assigned or self.has_begun(name, debate.debate_id):
+                    found.setdefault(debate.debate_id, []).append(name)
+        return found
 
     def debates_of(self, name: str) -> tuple[ShownDebate, ...]:
         """The debates of a person: all if nothing was assigned. Raises `UsageError` for a person without any.
@@ -88,11 +114,15 @@ class Team:
         Debates that came after the assignments are assigned in the same way first.
         """
         settings = self.journal.forms().settings
-        if not settings:
-            return self.debates
-        self.assign(settings["annotators"])
+        if settings:
+            self.assign(settings["annotators"])
         if mine := self.held_by(name, self.journal.forms()):
             return mine
+        if not settings or any(name in names for names in self.journal.forms().assigned.values()):
+            raise UsageError(
+                f"'{name}' has reviewed these debates of run '{self.journal.run_tag}' and seen what others say about "
+                "them, so somebody else annotates them."
+            )
         listed = ", ".join(settings["annotators"])
         raise UsageError(
             f"Run '{self.journal.run_tag}' is assigned to {listed}, not to '{name}'; `debatebench annotate --run-tag "

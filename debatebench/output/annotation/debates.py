@@ -201,6 +201,8 @@ class Material:
     language: str | None = None
     """The language that judges were told to expect."""
     without_scale: tuple[str, ...] = ()
+    kept_back: str = ""
+    """The sentence about debates that this person is not shown; empty if there are none."""
 
     @property
     def has_weights(self) -> bool:
@@ -209,7 +211,10 @@ class Material:
 
     @property
     def left_out(self) -> str | None:
-        """The sentence about what people are not asked, and what helps; None where they are asked everything."""
+        """The sentences about what people are not asked or shown, and what helps; None where there is nothing."""
+        return " ".join(each for each in (self.kept_back, self._not_asked()) if each) or None
+
+    def _not_asked(self) -> str | None:
         if self.without_scale:
             names = ", ".join(self.without_scale)
             return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +21,7 @@ from debatebench.landing.annotation_journals import (
     reviewers_in,
 )
 from debatebench.landing.annotation_writing import FormJournal
-from debatebench.output.annotation.assignments import check_spelling
+from debatebench.output.annotation.assignments import Team, check_spelling
 from debatebench.output.annotation.debates import (
     DimensionShown,
     ShownDebate,
@@ -31,6 +31,7 @@ from debatebench.output.annotation.debates import (
 )
 from debatebench.output.annotation.form import outcome_of
 from debatebench.output.annotation.session import Session
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Adjudication, Annotation
 
@@ -97,6 +98,10 @@ class Review:
                 found.setdefault(review.debate_id, []).append(review)
         return found
 
+    def awaited(self) -> dict[str, list[str]]:
+        """Debate → those who are still to annotate it as it is now, by their names."""
+        return Team.of(self.folder, self.session.run_tag, self.session.material.debates).awaited()
+
     def mine(self, debate: ShownDebate) -> Adjudication | None:
         """What this reviewer has recorded about a debate, if it is handed in as it is."""
         state = self.session.state(debate)
@@ -120,13 +125,14 @@ def outcome(reviews: Sequence[Adjudication]) -> str:
 def open_review(workspace: Workspace, run_tag: str, reviewer: str, *, now: Callable[[], datetime]) -> Review:
     """The review of a run that has landed; annotations need not have landed.
 
-    Raises `UsageError` for a name or run that cannot be, and if nothing was annotated.
+    Debates that the reviewer is still to annotate are left out. Raises `UsageError` for a name or run that cannot be,
+    and if nothing was annotated or all of it is left out.
     """
     check_annotator(reviewer)
     material = read_material(workspace.database, run_tag)
     folder = annotations_folder(workspace.journal, run_tag)
     here = set(annotators_in(folder))
-    reviewers = reviewers_in(folder)
+    team = Team.of(folder, run_tag, material.debates)
     imported = tuple(
         annotation
         for annotation in imported_annotations(workspace.database, run_tag)
@@ -135,8 +141,8 @@ def open_review(workspace: Workspace, run_tag: str, reviewer: str, *, now: Calla
     reviews = tuple(
         review for review in imported_reviews(workspace.database, run_tag) if not _is_here(review, folder, run_tag)
     )
-    check_spelling([reviewer], {*here, *reviewers, *(each.annotator_id for each in imported)}, run_tag)
-    if reviewer not in reviewers and folded(reviewer) in {folded(review.adjudicator_id) for review in reviews}:
+    check_spelling([reviewer], {*team.known(), *(each.annotator_id for each in imported)}, run_tag)
+    if reviewer not in team.reviews and folded(reviewer) in {folded(review.adjudicator_id) for review in reviews}:
         raise UsageError(f"Run '{run_tag}' has imported reviews of '{reviewer}'; choose another name.")
     found = _by_debate([*imported, *_made_here(folder, run_tag)])
     journal = FormJournal(review_journal(folder, reviewer), run_tag)
@@ -146,7 +152,19 @@ def open_review(workspace: Workspace, run_tag: str, reviewer: str, *, now: Calla
     debates = [debate for debate in material.debates if debate.debate_id in found or debate.debate_id in begun]
     if not debates:
         raise UsageError(f"Run '{run_tag}' has no annotations to review; `debatebench annotate` makes them.")
-    debates.sort(key=lambda debate: differences(found.get(debate.debate_id, []), debate).order)
+    # Who is still to annotate a debate must not see before what others say about it.
+    pending = {debate.debate_id for debate in team.pending(reviewer)} - begun.keys()
+    shown = [debate for debate in debates if debate.debate_id not in pending]
+    if kept_back := len(debates) - len(shown):
+        words = (
+            f"Not shown, because a review shows what others say: {counted(kept_back, 'debate')} that '{reviewer}' is "
+            "still to annotate. Hand in or skip what you have, or let others have what you have not begun: "
+            f"`debatebench annotate --run-tag {run_tag} --unassign {reviewer}`."
+        )
+        if not shown:
+            raise UsageError(words)
+        material = replace(material, kept_back=words)
+    shown.sort(key=lambda debate: differences(found.get(debate.debate_id, []), debate).order)
 
     def record(debate: ShownDebate, form: dict[str, Any], at: str) -> Adjudication:
         outcome = {} if form["is_coherent"] is False else outcome_of(form, debate)
@@ -162,7 +180,7 @@ def open_review(workspace: Workspace, run_tag: str, reviewer: str, *, now: Calla
             }
         )
 
-    session = Session(material, reviewer, tuple(debates), journal, record, now, is_review=True)
+    session = Session(material, reviewer, tuple(shown), journal, record, now, is_review=True)
     return Review(session, folder, imported, reviews)
 
 

@@ -40,7 +40,8 @@ def is_filled_in(state: FormState) -> bool:
 def review_data(review: Review, debate: ShownDebate) -> dict[str, Any]:
     """What the page of a debate shows of a review.
 
-    `differs` is what annotators differ on in words, `together` what reviewers say together; `rows` has the answers side
+    `differs` is what annotators differ on in words, `awaited` are those who are still to annotate the debate, and
+    `together` is what reviewers say together; `rows` has the answers side
     by side, `proposed` the answers on which all agree, and `marks` question → whether its answer was filled in for
     that, or people differ on it.
     """
@@ -56,6 +57,7 @@ def review_data(review: Review, debate: ShownDebate) -> dict[str, Any]:
         marks |= dict.fromkeys(agreed(annotations, debate), "all agree")
     return {
         "differs": found.words(),
+        "awaited": review.awaited().get(debate.debate_id, []),
         "together": together(review, debate),
         "rows": _rows(people_said(review, debate), debate, marks),
         "proposed": filled,
@@ -65,12 +67,13 @@ def review_data(review: Review, debate: ShownDebate) -> dict[str, Any]:
 
 def review_in_list(review: Review, debates: Sequence[ShownDebate]) -> dict[str, dict[str, Any]]:
     """Debate → what the overview shows: who annotated and who reviewed it, and what differs."""
-    annotations, others = review.annotations(), review.others()
+    annotations, others, awaited = review.annotations(), review.others(), review.awaited()
     found = {}
     for debate in debates:
         people = annotations.get(debate.debate_id, [])
         found[debate.debate_id] = {
             "annotators": [each.annotator_id for each in people],
+            "awaited": awaited.get(debate.debate_id, []),
             "differs": differences(people, debate).words(),
             "reviewers": [each.adjudicator_id for each in others.get(debate.debate_id, [])],
             "together": together(review, debate, others.get(debate.debate_id, [])),

@@ -146,9 +146,11 @@ class Session:
             new = self.journal.save(debate.debate_id, self.author, revision, good, at, record, window, resolves)
         return Saved(new, self.next_key(debate))
 
-    def go_back(self, debate: ShownDebate, revision: int, way: Literal["undo", "redo"]) -> Saved:
+    def go_back(
+        self, debate: ShownDebate, revision: int, way: Literal["undo", "redo"], *, window: str | None = None
+    ) -> Saved:
         """Undo the last change or hand-in, or redo what was undone. Raises `StaleError`."""
-        return Saved(self.journal.go_back(debate.debate_id, self.author, revision, way, self._time()))
+        return Saved(self.journal.go_back(debate.debate_id, self.author, revision, way, self._time(), window))
 
     def drop(self, debate: ShownDebate, revision: int, window: str, seen: dict[str, Any] | None = None) -> Saved:
         """Drop the version that is kept beside the saved one for a window.

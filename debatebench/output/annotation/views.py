@@ -161,8 +161,11 @@ class Views:
     def state_data(self, debate: ShownDebate, state: FormState) -> dict[str, Any]:
         """What a form is now: its answers, the words for its state, the versions aside, and what can be undone."""
         forms = self._session.journal.forms()
+        shown = self.filled_in(debate, state)
         undo, redo = (
-            None if to is None else change_in_words(state, forms.at(debate.debate_id, to), debate)
+            None
+            if to is None
+            else change_in_words(shown, self.filled_in(debate, forms.at(debate.debate_id, to)), debate)
             for to in (state.undo_to, state.redo_to)
         )
         return {

@@ -26,6 +26,7 @@ function begin() {
   let revision = Number(form.dataset.revision);
   let isStopped = false;
   let isActing = false;
+  let acts = 0;
   let saving = null;
   let timer = 0;
   // What the status says when nothing is being saved.
@@ -75,6 +76,14 @@ function begin() {
 
   function cameFrom(aside) {
     return aside.window.startsWith("merged") ? "came from another computer" : "was kept, because another window had saved first,";
+  }
+
+  // A window with no answers of its own has one version only: what another window has saved meanwhile.
+  function follow(data) {
+    fill(data.form);
+    saved = data.form;
+    take(data);
+    warn(`${data.message} The form shows what was saved there.`);
   }
 
   // Another window has saved first; what this one shows is kept beside it.
@@ -147,7 +156,8 @@ function begin() {
       // The form that was sent is on the disk, too, as a version of its own, unless it is what the other window saved.
       if (value.form && !isTaken) saved = value.form;
       const isSame = value.form && !differences(data.form, value.form).length;
-      if (data.revision !== revision && !isSame) part(data);
+      const hasOwn = (value.form && !isTaken) || theirs || isChanged();
+      if (data.revision !== revision && !isSame) (hasOwn ? part : follow)(data);
       else {
         take(data);
         if (!isSame) warn(data.message);
@@ -199,18 +209,30 @@ function begin() {
   // One act at a time, after everything that was changed has been saved.
   async function act(failed, ask) {
     if (isStopped || isActing) return;
+    const turn = ++acts;
     isActing = true;
     try {
       await save();
       if (isStopped || isChanged()) return;
       say("Saving …");
-      const answer = await ask();
-      if (isStopped || answer?.isSaved || answer?.isApart) return;
-      say(answer ? `Saved, but ${failed}.` : `${failed[0].toUpperCase()}${failed.slice(1)}: the server does not answer.`);
-      if (answer) warn(answer.message ?? "Not saved.");
-      if (answer?.fields) mark(answer.fields);
+      const before = revision;
+      let answer = await ask();
+      // Without an answer nobody knows whether it was done, and the same again does nothing twice. If the person changes
+      // something meanwhile, that is saved, and no more is done; another act takes the place of this one.
+      while (answer === null && !isStopped) {
+        say(`${failed[0].toUpperCase()}${failed.slice(1)}: the server does not answer. The page tries again every second; keep it open.`);
+        isActing = false;
+        await new Promise((done) => setTimeout(done, pauseOfRetry));
+        if (turn !== acts || saving || isChanged() || revision !== before) return;
+        isActing = true;
+        answer = await ask();
+      }
+      if (isStopped || answer.isSaved || answer.isApart) return;
+      say(`Saved, but ${failed}.`);
+      warn(answer.message ?? "Not saved.");
+      if (answer.fields) mark(answer.fields);
     } finally {
-      isActing = false;
+      if (turn === acts) isActing = false;
     }
   }
 
@@ -245,7 +267,10 @@ function begin() {
 
   function finish() {
     if (handIn.disabled) return;
+    const wanted = read();
     return act("not handed in", async () => {
+      // The server may have been away for long, and the person may have gone on.
+      if (differences(wanted, read()).length) return { message: "The answers were changed meanwhile; hand them in again." };
       const answer = await send("final", { form: read() });
       if (answer?.isSaved) {
         const { root, key } = form.dataset;

@@ -93,11 +93,11 @@ export function isAnswered(name) {
   return name in flat(read());
 }
 
-// What a question is called, and what an answer to it is called.
+// What a question is called, without the mark of a review behind it, and what an answer to it is called.
 export function title(name) {
   const place = question(name);
   const side = place?.getAttribute("aria-label");
-  return side ?? place?.querySelector("legend, label")?.textContent.trim() ?? name;
+  return side ?? place?.querySelector("legend, label")?.firstChild.textContent.trim() ?? name;
 }
 
 export function words(name, answer) {

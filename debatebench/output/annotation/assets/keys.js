@@ -1,7 +1,7 @@
 // The keys of the page. Keys of one character act inside a question only, where a person has chosen to be: everywhere
 // else they may mean something to other programs. The question mark opens the list outside texts.
 
-import { set } from "./answers.js";
+import { set, title } from "./answers.js";
 import { takeKey } from "./scores.js";
 
 const form = document.getElementById("form");
@@ -31,8 +31,7 @@ export function addClearButtons() {
       textContent: "Clear",
       tabIndex: -1,
     });
-    const name = question.getAttribute("aria-label") ?? question.querySelector("legend").textContent.trim();
-    button.setAttribute("aria-label", `Clear: ${name}`);
+    button.setAttribute("aria-label", `Clear: ${title(question.dataset.question)}`);
     button.addEventListener("click", () => {
       clear(question);
       question.querySelector("input").focus();
