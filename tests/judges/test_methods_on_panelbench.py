@@ -21,6 +21,7 @@ from debatebench.stats.distributions import t_quantile
 
 pytestmark = pytest.mark.slow
 
+SIMULATED = ("direct", "chronological_v1", "dimensional_v1", "non_iterative_v1", "debatrix_v1", "debatrix_v2")
 CONFIGS = {"DebateArt": "panelbench.yaml", "BP-Competition": "panelbench_bp.yaml"}
 PRICING = "pricing: {prompt: 0.000001, completion: 0.000004}"
 JUDGES = f"""
@@ -84,7 +85,7 @@ def panelbench(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Path:
 
 
 @pytest.mark.parametrize("collection", CONFIGS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMULATED)
 def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_shows(
     panelbench: Path, method: str, collection: str
 ):
@@ -151,7 +152,7 @@ def leads_of_bias(root: Path, tag: str) -> list[float]:
 
 
 @pytest.mark.parametrize("collection", CONFIGS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMULATED)
 def test_a_known_noise_is_the_spread_of_a_judge_over_trials(panelbench: Path, method: str, collection: str):
     tag, noise = f"noise-{collection}-{method}", 4.0
     judges, config = panelbench / "noisy.yaml", panelbench / "configs" / f"fine_{CONFIGS[collection]}"
@@ -183,9 +184,13 @@ def test_a_known_noise_is_the_spread_of_a_judge_over_trials(panelbench: Path, me
 
 SPEECH_NOTES, DEBATE_NOTES = "It holds. " * 90, "It holds. " * 120
 """What the server's judge writes about a speech, and about a debate."""
+FREE_NOTES = "It holds. " * 128
+"""What it writes where no length is asked for."""
 
 
 def thorough(received: Received) -> Behaviour:
+    if "Now write your judgment" in received.prompt or "Now analyse speech" in received.prompt:
+        return method_answer(received, FREE_NOTES)
     is_of_debate = "look back at" in received.json["messages"][0]["content"]
     return method_answer(received, DEBATE_NOTES if is_of_debate else SPEECH_NOTES)
 
@@ -205,10 +210,17 @@ def formula(method: str, speeches: Sequence[int], positions: int, dimensions: in
     characters on the debate are read for each decision, and once more for the summary.
     """
     count, said, y, z = len(speeches), sum(speeches), len(SPEECH_NOTES.strip()), len(DEBATE_NOTES.strip())
+    if method.endswith("_v2") or method == "whole_debate":
+        y = z = len(FREE_NOTES.strip())
     iterated = said + y * count * (count + 1) // 2
     again = sum(length * (count - n) for n, length in enumerate(speeches)) + y * count
-    decided = z * (positions + 1) + z
+    extracted, decided = z * (positions + 1), z * (positions + 1) + z
     return {
+        "whole_debate": said + extracted,
+        "chronological_v2": iterated + extracted,
+        "dimensional_v2": dimensions * (said + decided) + extracted,
+        "non_iterative_v2": dimensions * (again + decided) + extracted,
+        "debatrix_v2": dimensions * (iterated + decided) + extracted,
         "direct": said,
         "chronological_v1": iterated + z,
         "dimensional_v1": dimensions * said,

@@ -118,9 +118,10 @@ def test_dimensions_come_in_the_order_in_which_the_source_lists_them():
     assert [d.dimension for d in rows("debatebench", ORIGINAL, Dimension)[:2]] == ["reasoning", "clarity"]
 
 
-def test_a_verdict_without_scores_is_kept_and_not_valid(tmp_path: Path):
+def test_a_verdict_without_scores_or_a_winner_is_kept_and_not_valid(tmp_path: Path):
     record = changed("judges", 0, "pro", "scores", to={})
     record["judges"][0]["con"]["scores"] = {}
+    record["judges"][0]["winner"] = None
     verdict = rows("debatebench", write_lines(tmp_path / "d.jsonl", record), Verdict)[0]
     assert (verdict.is_valid, verdict.invalid_reason, verdict.scores) == (False, "no scores", None)
 

@@ -23,6 +23,7 @@ from command_line import debatebench_here
 from hypothesis import given
 from hypothesis import strategies as st
 from imported import DEBATEFLOW
+from jsonschema import Draft202012Validator
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import read_journal
@@ -46,6 +47,9 @@ from debatebench.warehouse.salvage import salvage
 from debatebench.warehouse.update import update_warehouse
 
 pytestmark = pytest.mark.slow
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+"""The real data beside a checkout, which may not be there."""
 
 NOON = datetime(2026, 1, 1, 12)
 FLOW = ("clash_engagement", "burden_fulfillment", "rebuttal_quality", "argument_extension", "strategic_adaptation")
@@ -650,6 +654,17 @@ def test_ten_debates_reviewed_by_two_keep_every_original_and_who_agreed_on_what(
     with pytest.raises(UsageError, match="'eve' has reviewed 'ten' in this workspace"):
         add_import(workspace, "ten", "debateflow", folder / "adjudications")
     read = [json.loads(path.read_text()) for path in reviews]
+    # DebateFlow's own schema knows no tie and no debate that cannot be judged, so their winner is all that it misses.
+    if (schema := SHARED / "debateflow" / "annotation.schema.json").is_file():
+        wrong = {
+            path.stem: [
+                error.message for error in Draft202012Validator(json.loads(schema.read_text())).iter_errors(each)
+            ]
+            for path, each in zip(reviews, read, strict=True)
+        }
+        names = {name for name, errors in wrong.items() if errors}
+        assert names == {"e6_fay", "e7_eve", "e7_fay", "e8_fay", "e9_eve"}
+        assert all("tie" in error or "'winner' is a required" in error for name in names for error in wrong[name])
     assert sorted((each["annotator_id"], each["debate_id"], each.get("winner", "")) for each in read) == rows(
         workspace,
         "select adjudicator_id, debate_id, case winner when 'pro' then 'aff' when 'con' then 'neg' else "

@@ -161,6 +161,8 @@ def _text(kind: str) -> Callable[[str], Iterator[Part]]:
 
 
 def _slide(value: str) -> Iterator[Part]:
+    if not value:
+        return  # Beside analyses it is not shown again.
     heading, _, text = value.partition("\n")
     assert heading == "Information slide, known to both sides and to the judges:"
     yield "text", text.strip()
@@ -170,7 +172,9 @@ def _rubric(value: str) -> Iterator[Part]:
     for line in value.split("\n"):
         if scaled := re.fullmatch(r"- (\w+): (?:whole )?number from (\S+) to (\S+?)\.(?: (.+))?", line):
             name, low, high, description = scaled.groups()
-            yield from (("name", name), ("score", low), ("score", high))
+            # People say who won the debate as a whole, and give it no score.
+            yield from [] if name == "overall" else [("name", name)]
+            yield from (("score", low), ("score", high))
             yield from [("text", description)] if description else []
         elif anchor := re.fullmatch(r"  (\S+) = (.+)", line):
             yield from (("score", anchor[1]), ("text", anchor[2]))

@@ -307,7 +307,7 @@ def _read_review(
         debate_id=source.debate_id,
         adjudicator_id=source.annotator_id,
         winner=source.winner,
-        justification=source.justification,
+        justification=source.justification or None,
         scores=_scores(source.scores()),
         is_coherent=source.is_coherent,
         adjudicated_at=source.annotated_at,

@@ -144,7 +144,10 @@ class _Flow:
             {"dimension": score.dimension, "aff_score": _number(score.pro), "neg_score": _number(score.con)}
             for score in _held(annotation)
         ]
-        return _without_nulls(
+        further = _further(annotation)
+        # A review may name the winner alone; DebateFlow's schema wants the others too.
+        needed = {"winner_justification": "", "dimension_scores": []} if further.get("is_adjudicated") else {}
+        return needed | _without_nulls(
             {
                 "debate_id": annotation.debate_id,
                 "annotator_id": annotation.annotator_id,
@@ -153,7 +156,7 @@ class _Flow:
                 "winner_justification": annotation.justification,
                 "dimension_scores": scores or None,
                 "annotated_at": _time(annotation.annotated_at),
-                **_further(annotation),
+                **further,
             }
         )
 
