@@ -33,6 +33,7 @@ from debatebench.landing.annotation_writing import FormJournal, StaleError
 from debatebench.landing.importers.store import add_import
 from debatebench.output.annotation.assignments import Team, change_team, in_order, open_team, share_out, team_status
 from debatebench.output.annotation.debates import read_material
+from debatebench.output.annotation.form_words import change_in_words
 from debatebench.output.annotation.merging import merge_forms
 from debatebench.output.annotation.review import differences, is_apart, open_review, proposed
 from debatebench.output.annotation.review_views import review_data, review_in_list
@@ -312,6 +313,18 @@ def test_a_text_that_is_deleted_again_does_not_stand_before_what_can_be_undone(t
     session.save(debate, 4, {"winner": "pro", "justification": "No"})
     assert session.go_back(debate, 5, "undo").state.form["justification"] is None
     assert session.go_back(debate, 6, "undo").state.form == {}
+
+
+def test_a_hand_in_can_be_undone_with_a_version_aside(tmp_path: Path):
+    session = session_of(made_workspace(tmp_path / "w"))
+    debate = session.debates[0]
+    session.save(debate, 0, full_form(), window="one")
+    session.hand_in(debate, 1, full_form(), window="one")
+    with pytest.raises(StaleError):
+        session.save(debate, 0, full_form(winner="con"), window="two")
+    state = session.state(debate)
+    assert state.undo_to == 1
+    assert change_in_words(state, session.journal.forms().at(debate.debate_id, 1), debate) == "the hand-in"
 
 
 def test_a_window_whose_answers_were_lost_goes_on_from_its_own_saves_only(tmp_path: Path):

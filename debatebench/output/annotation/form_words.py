@@ -46,7 +46,8 @@ def words_in_list(state: FormState) -> str:
 def change_in_words(one: FormState, other: FormState, debate: ShownDebate) -> str:
     """What differs between two states of a form, as in `the winner` or `3 answers`."""
     fields = _changed_fields(one.form, other.form, debate)
-    if one.is_handed_in != other.is_handed_in and not fields:
+    # With a version aside nothing is handed in, and the hand-in can be undone all the same.
+    if one.handed_in != other.handed_in and not fields:
         return "the hand-in"
     return " and ".join(fields) if len(fields) <= 2 else f"{len(fields)} answers"
 
