@@ -169,8 +169,14 @@ def test_a_key_that_is_no_score_chooses_nothing_and_a_number_off_the_scale_is_no
             # Typed in one go, these are one number and not two.
             ("from_0_to_10", "100", None),
             ("from_0_to_10", "15", None),
+            ("from_0_to_10", "50", None),
+            ("from_0_to_10", "99.50", None),
+            ("from_1_to_3", "10", None),
+            ("from_1_to_3", "100", None),
+            ("halves", "15", None),
             ("from_minus_5_to_5", "-34", None),
             ("from_0_to_10", "x+e", None),
+            # Where each score is one key, each key is a choice.
             ("from_0_to_5", "34", 4),
         ):
             ask(page, f"{name}.pro")

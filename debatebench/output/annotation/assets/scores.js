@@ -40,20 +40,16 @@ function tell(at, words) {
   place.textContent = words || place.dataset.usual;
 }
 
-// Whether a score is a digit to which no other belongs on this scale, so that another digit is another score.
-function isOneDigit(text, choices) {
-  return text.length === 1 && !choices.some(({ value }) => value.startsWith(text) && /^[0-9]/.test(value.slice(1)));
-}
-
 function typeScore(at, choices, key, time) {
   // A minus or a point waits longer for what follows it than a score, which may be complete.
   const isSoon = time - typed.time < (typed.isScore || typed.isLost ? pauseBetweenKeys : pauseOfUnfinished);
   const chosen = choices.find((choice) => choice.checked);
   const begins = (text) => choices.some((choice) => choice.value.startsWith(text));
-  let goesOn = typed.name === at.name && isSoon;
-  // Quickly after such a score another one replaces it; 1 0 0 and 1 5 are no scores from 0 to 10, and not 0 and 5.
-  if (goesOn && typed.isScore && key !== "." && !begins(typed.text + key) && isOneDigit(typed.text, choices)) goesOn = false;
-  let text = (goesOn ? typed.text : "") + key;
+  const goesOn = typed.name === at.name && isSoon;
+  // Where each score is one key, each key is a choice. Elsewhere keys that follow quickly are one text: 1 0 0 and 5 0 are
+  // no scores from 0 to 10, and not 0.
+  const isNext = goesOn && typed.isScore && begins(key) && choices.every(({ value }) => value.length === 1);
+  let text = (goesOn && !isNext ? typed.text : "") + key;
   if (text === ".") text = (chosen?.value.split(".")[0] ?? "0") + ".";
   if (text === "-.") text = "-0.";
   const before = goesOn ? typed.before : chosen;
