@@ -190,7 +190,7 @@ def test_a_leaderboard_that_reads_a_version_by_its_number_cannot_change(database
     assert judges.leaderboard is None
     assert judges.remark == (
         "marts.leaderboard does not depend on marts.judge_verdicts: "
-        "marts.panel_winners_v2 reads marts.judge_verdicts_v2, which stays as it is."
+        "marts.panel_winners_v4 reads marts.judge_verdicts_v4, which stays as it is."
     )
 
 
