@@ -103,6 +103,7 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
         *_of_judge_prompts(judges, run),
         *_of_judge_methods(pool, run),
         *_of_dimensions(dimensions, run, config.dimensions),
+        *_of_whole(mapping(config.settings.get("whole"))),
         *_of_weights_and_ties(dimensions, run),
         *_of_weaknesses(run, [name for (name,) in con.execute(_INJECTED, [run_tag]).fetchall()]),
         *_of_schedule(*con.execute(_SCHEDULE, [run_tag]).fetchall()[0]),
@@ -295,6 +296,15 @@ def _of_dimensions(
         yield "scales", f"{name} numbers", numbers
     if in_order:
         yield "dimensions", "order", ", ".join(dimension.dimension for dimension in in_order)
+
+
+def _of_whole(whole: Mapping[str, Any]) -> Iterator[_Setting]:
+    """How the debate as a whole is judged, where the configuration departs from the default."""
+    if whole.get("ties") is False:
+        yield "dimensions", "the whole debate (ties)", "no ties"
+    for stage, text in mapping(whole.get("preferences")).items():
+        if text is not None:
+            yield "dimensions", f"the whole debate ({stage})", text
 
 
 def _of_weights_and_ties(dimensions: Iterable[Dimension], run: Run) -> Iterator[_Setting]:

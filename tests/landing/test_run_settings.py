@@ -207,6 +207,7 @@ def test_turns_topics_and_dimensions_are_settings_each(con: duckdb.DuckDBPyConne
         config={
             "rounds": [{"role": "pro", "stage": "opening"}, {"role": "con", "stage": "reply", "language": "de"}],
             "dimensions": [{"dimension": "style", "integer": False}, {"dimension": "logic"}, {"dimension": "wit"}],
+            "whole": {"ties": False, "preferences": {"debate": "Who proves it?", "summary": None}},
         },
     )
     expected = {
@@ -218,12 +219,15 @@ def test_turns_topics_and_dimensions_are_settings_each(con: duckdb.DuckDBPyConne
         "dimensions: logic": "no description",
         "dimensions: style": "",
         "dimensions: order": "logic, style, wit",
+        "dimensions: the whole debate (ties)": "no ties",
+        "dimensions: the whole debate (debate)": "Who proves it?",
         "scales: logic": "0.5 to 7.0",
         "scales: logic numbers": "any",
         "scales: style numbers": "any",
         "scales: wit numbers": "whole",
     }
     assert {name: found[name] for name in expected} == expected
+    assert "dimensions: the whole debate (summary)" not in found
 
 
 def test_a_configuration_of_another_shape_leaves_settings_unknown(con: duckdb.DuckDBPyConnection):
