@@ -27,17 +27,18 @@ if log := os.environ.get("OPENED_LOG"):
 """
 
 RUN = ("run", "--run-tag", "played", "--sample-topics", "1", "--no-input")
-METHODS = ("direct", "dimensional_v1", "non_iterative_v1", "chronological_v1", "debatrix_v1")
+METHODS = ("direct", "dimensional_v1", "non_iterative_v1", "chronological_v1", "debatrix_v1", "debatrix_v2")
 JUDGES = "judges:\n" + "".join(
     f"  - {{id: {method}, provider: simulated, model: careful, method: {method}, prompt_style: {style}}}\n"
-    for method, style in zip(METHODS, ("reasoned", *["default"] * 4), strict=True)
+    for method, style in zip(METHODS, ("reasoned", *["default"] * 5), strict=True)
 )
 DRY = ("--dry-run", "--sample-topics", "1", "--no-input")
+FIRST = "ROOT/configs/weaknesses_debatebench.yaml"
 COMMANDS = (
     (*RUN, "--rubric", "debateflow", "--weaknesses", "ROOT/configs/weaknesses.yaml"),
     ("run", "--list-prompts"),
     ("run", "--run-tag", "quick", "--quick-test", "--dry-run", "--no-input"),
-    ("run", "--run-tag", "popper", "--debate-format", "karl_popper", *DRY),
+    ("run", "--run-tag", "popper", "--debate-format", "karl_popper", "--weaknesses", FIRST, *DRY),
     ("run", "--run-tag", "flow", "--rubric", "coherence", "--topics-path", "ROOT/configs/topics_debateflow.json", *DRY),
     ("judge", "played", "--as", "again", "--dry-run", "--judges-path", "ROOT/configs/all_judges.yaml"),
     ("judge", "played", "--as", "bp", "--dry-run", "--config-path", "ROOT/configs/panelbench_bp.yaml"),

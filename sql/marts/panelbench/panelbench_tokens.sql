@@ -70,7 +70,11 @@ estimated as (
             when 'direct' then cast(characters as double)
             when 'whole_debate' then cast(characters as double)
             when 'chronological' then characters + cast(analysis_characters * (count_speeches + 1) as double) / 2
-            when 'dimensional' then cast(characters * count_dimensions + debate_characters as double)
+            when 'dimensional'
+                then
+                cast(characters * count_dimensions as double)
+                -- The first version writes nothing about a debate that it would read again.
+                + case when method = 'dimensional_v1' then 0 else debate_characters end
             when 'non_iterative'
                 then
                 cast(characters * count_dimensions * (count_speeches + 1) as double) / 2
