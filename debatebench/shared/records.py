@@ -657,7 +657,7 @@ class Weakness(Record):
 
     debate_id: Text
     side: Side
-    weakness_type: Text
+    weakness_type: Text = Field(description="The kind of flaw, under the id that the taxonomy of the run has for it.")
     dimension: Text | None = Field(None, description="The dimension on which the flaw should cost the side points.")
     taxonomy: Text | None = Field(None, description="What says what `weakness_type` means; null if it is not known.")
     metadata: Json = None
