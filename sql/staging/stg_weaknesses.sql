@@ -16,8 +16,8 @@ named as (
                 then 'debatebench'
         end as known_taxonomy
 
-    from raw.weaknesses as weaknesses
-    inner join raw.runs as runs using (run_tag)
+    from raw.weaknesses
+    inner join raw.runs using (run_tag)
 
 ),
 

@@ -70,7 +70,7 @@ def forget_landing(root: Path) -> None:
 def newer_import(root: Path) -> None:
     """An import whose manifest has a later version."""
     path = Workspace(root).imports / "imported" / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "manifest_version": 2, "mood": "good"}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "manifest_version": 3, "mood": "good"}))
 
 
 def newer_warehouse(root: Path) -> None:
