@@ -226,7 +226,7 @@ def compared(tour: Tour, people: People, _: Section) -> None:
 
 
 def detected(tour: Tour, people: People, _: Section) -> None:
-    """Someone who sees every flaw has a rate of 1; judges that see more of them have the higher rates."""
+    """Someone who sees every flaw has a rate of 1; the known rates of judges are in their intervals."""
     rates = {
         (judge, weakness): rate
         for judge, weakness, rate in tour.rows(
@@ -242,14 +242,17 @@ def detected(tour: Tour, people: People, _: Section) -> None:
         "from marts.weakness_detection where run_tag = 'flow-judged' and measure = 'dimension' and not is_baseline"
     )
     assert {judge for judge, *_ in judged} == set(known) != set()
+    missed = []
     for judge, weakness, rate, low, high, debates in judged:
         assert 0 <= low <= rate <= high <= 1
         if weakness in WEAKNESSES:
-            assert low <= known[judge][weakness] <= high, (judge, weakness)
+            missed += [] if low <= known[judge][weakness] <= high else [(judge, weakness)]
             ((injected,),) = tour.rows(
                 f"select count(*) from marts.weaknesses where run_tag = 'flow' and weakness_type = '{weakness}'"
             )
             assert debates == injected
+    # Ten intervals of 95 %.
+    assert len(missed) <= 1, missed
     baselines = tour.rows(
         "select count(distinct judge_id) from marts.weakness_detection where run_tag = 'flow-judged' and is_baseline"
     )
