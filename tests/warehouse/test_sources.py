@@ -326,9 +326,9 @@ def test_a_reply_that_was_never_asked_for_stops_the_run_before_its_first_request
 def test_the_manifest_of_a_newer_version_is_told_as_newer(copied: Path) -> None:
     path = copied / "warehouse" / "imports" / "old" / "manifest.json"
     manifest = json.loads(path.read_text())
-    path.write_text(json.dumps({**manifest, "manifest_version": 2, "kinds": []}))
+    path.write_text(json.dumps({**manifest, "manifest_version": 3, "kinds": []}))
     done = debatebench_here(copied, "land", "--run-tag", "old")
-    one_line(done, 3, "was written by a newer version of debatebench, which is needed to read it (manifest version 2")
+    one_line(done, 3, "was written by a newer version of debatebench, which is needed to read it (manifest version 3")
 
 
 # --- what doctor sees -------------------------------------------------------------------------------------------------
