@@ -122,13 +122,16 @@ def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_
         assert float(row["cost_usd"]) == pytest.approx(float(cost), rel=0.1)
     # `biased` gives pro one point more than `fair` does, whatever the debate and the method.
     leads = leads_of_bias(panelbench, tag)
-    margin = margin_of(leads)
-    assert margin < 1
-    assert abs(fmean(leads) - 1.0) < margin
+    assert margin_of(leads) < 0.5
+    assert abs(fmean(leads) - 1.0) < margin_of(leads, OF_MANY)
 
 
-def margin_of(values: Sequence[float], level: float = 0.999) -> float:
-    """Half the width of an interval of the mean. Among dozens of runs, an interval of 95 % often misses one."""
+OF_MANY = 0.999
+"""The level of an interval that is compared with a known value in dozens of runs, of which one of 95 % misses some."""
+
+
+def margin_of(values: Sequence[float], level: float = 0.95) -> float:
+    """Half the width of an interval of the mean."""
     return t_quantile(level, len(values) - 1) * stdev(values) / sqrt(len(values))
 
 
@@ -172,15 +175,16 @@ def test_a_known_noise_is_the_spread_of_a_judge_over_trials(panelbench: Path, me
         f"""
         with scores as ({SCORES} where scored.run_tag = '{tag}')
 
-        select var_samp(score) from scores
-        group by source_debate_id, dimension, position
+        select avg(variance) from (
+            select source_debate_id, var_samp(score) as variance from scores
+            group by source_debate_id, dimension, position
+        ) group by source_debate_id order by source_debate_id
         """,
     )
     found = [variance for (variance,) in variances]
-    # Higher than usual, because the scores of a debate have more in common than this takes into account.
-    margin = margin_of(found, 0.9999)
-    assert margin < 0.75 * noise**2
-    assert abs(fmean(found) - noise**2) < margin
+    # The scores of one debate have much in common, so debates are what is independent.
+    assert margin_of(found) < 0.5 * noise**2
+    assert abs(fmean(found) - noise**2) < margin_of(found, OF_MANY)
 
 
 SPEECH_NOTES, DEBATE_NOTES = "It holds. " * 90, "It holds. " * 120
