@@ -251,7 +251,13 @@ def detected(tour: Tour, people: People, _: Section) -> None:
                 f"select count(*) from marts.weaknesses where run_tag = 'flow' and weakness_type = '{weakness}'"
             )
             assert debates == injected
-    # Ten intervals of 95 %.
+        else:
+            injected_of = dict(
+                tour.rows("select weakness_type, count(*) from marts.weaknesses where run_tag = 'flow' group by all")
+            )
+            expected = sum(known[judge][name] * count for name, count in injected_of.items()) / debates
+            assert low <= expected <= high, judge
+    # Ten intervals of 95 %, beside the one of all types together.
     assert len(missed) <= 1, missed
     baselines = tour.rows(
         "select count(distinct judge_id) from marts.weakness_detection where run_tag = 'flow-judged' and is_baseline"
