@@ -146,14 +146,17 @@ def import_(
     no_build: NoBuildOption = False,
 ) -> None:
     """Import debates, verdicts, annotations or gold verdicts."""
-    from debatebench.cli.playing_plan import config_path
     from debatebench.landing.importers.store import importing
     from debatebench.warehouse.publish import check_path
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
     check_path(workspace.database)
-    weaknesses = None if weaknesses_path is None else config_path(workspace, str(weaknesses_path), "weaknesses.yaml")
+    weaknesses = None
+    if weaknesses_path is not None:
+        from debatebench.cli.playing_plan import config_path
+
+        weaknesses = config_path(workspace, str(weaknesses_path), "weaknesses.yaml")
     conflict: Any = None if on_conflict is None else on_conflict.value
     with importing(
         workspace,
