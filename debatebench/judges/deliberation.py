@@ -302,6 +302,7 @@ class Deliberation:
             form,
             **self._topic(),
             transcript=fenced(shown, nonce, is_order_drawn=self._is_order_drawn),
+            tasks=self.transcript.tasks,
             guided=self.guided,
         )
         messages = (
@@ -390,6 +391,7 @@ class Deliberation:
             speech_number=None if speech is None else speech.number,
             role=None if speech is None else speech.role,
             allows_tie=allows_tie,
+            tasks=transcript.tasks,
             guided=guided,
         )
         system, user = self.prompts.messages(self._template(template))
