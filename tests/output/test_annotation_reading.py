@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -185,3 +186,137 @@ def test_a_long_debate_is_read_on_a_phone(browser: Browser, tmp_path: Path, sche
         page.keyboard.press("PageUp")
         page.wait_for_function("before => scrollY < before", arg=before)
         assert violations(page) == []
+
+
+# --- reading aloud --------------------------------------------------------------------------------------------------
+
+FAKE_SYNTHESIS = """
+(voices => {
+    // What it was told, in order. A paragraph ends when the test says so.
+    const said = [];
+    let now = null;
+    const fire = (name, more = {}) => {
+        const spoken = now;
+        now = null;
+        spoken?.dispatchEvent(Object.assign(new Event(name), more));
+    };
+    class Utterance extends EventTarget {
+        constructor(text) { super(); this.text = text; }
+    }
+    const synthesis = Object.assign(new EventTarget(), {
+        said,
+        voices,
+        getVoices: () => synthesis.voices,
+        speak: (it) => { now = it; said.push(["speak", it.text, it.voice.name, it.lang, it.rate]); },
+        cancel: () => { if (now) said.push(["cancel"]); fire("error", { error: "canceled" }); },
+        pause: () => said.push(["pause"]),
+        resume: () => said.push(["resume"]),
+        end: () => fire("end"),
+        fail: (error) => fire("error", { error }),
+    });
+    Object.defineProperty(window, "speechSynthesis", { value: synthesis });
+    Object.defineProperty(window, "SpeechSynthesisUtterance", { value: Utterance });
+})
+"""
+VOICES = [
+    {"name": "Cloud", "lang": "en", "localService": False, "default": True},
+    {"name": "Deutsch", "lang": "de-DE", "localService": True, "default": False},
+    {"name": "English", "lang": "en_GB", "localService": True, "default": False},
+]
+
+
+@contextmanager
+def with_voices(browser: Browser, server: AnnotationServer, voices: list[dict[str, Any]] | None) -> Iterator[Page]:
+    """The page of the only debate, in a browser with these voices; None: without speech synthesis."""
+    if voices is None:
+        script = "delete window.speechSynthesis; delete Window.prototype.speechSynthesis;"
+    else:
+        script = f"{FAKE_SYNTHESIS}({json.dumps(voices)})"
+    with watched(browser, "http://127.0.0.1:") as shown:
+        shown.page.add_init_script(script)
+        page = shown.open(f"{server.url}debate/{server.debate_keys()[0]}")
+        page.wait_for_selector("#form")
+        yield page
+        assert shown.problems() == []
+
+
+def last_said(page: Page) -> list[list[Any]]:
+    """What the synthesis was told since the last look."""
+    found: list[list[Any]] = page.evaluate("() => window.speechSynthesis.said.splice(0)")
+    return found
+
+
+def test_speeches_are_read_aloud_by_a_voice_of_the_device_and_only_when_a_person_asks(browser: Browser, tmp_path: Path):
+    workspace = read_workspace(tmp_path / "w", ["One.\nStill one.\n \nTwo <b>.", "Drei.", " \n", "Vier."], "en", ["de"])
+    with AnnotationServer(workspace) as server:
+        with with_voices(browser, server, VOICES) as page:
+            panel, play, stop = (page.locator(each) for each in ("#aloud", "#play", "#stop"))
+            assert panel.is_visible()
+            assert not play.is_visible()
+            assert page.locator(".text").nth(0).get_attribute("lang") == "de"
+            assert page.locator(".text").nth(1).get_attribute("lang") == "en"
+            page.locator("#show-keys").click()
+            assert page.locator("#keys .of-aloud").inner_text().startswith("Alt P")
+            page.keyboard.press("Alt+p")
+            page.keyboard.press("Escape")
+            assert last_said(page) == [], "nothing is read before a person asks"
+            # The whole of it works with the keyboard.
+            page.locator("#aloud summary").focus()
+            page.keyboard.press("Enter")
+            page.keyboard.press("Tab")
+            assert page.evaluate("document.activeElement.id") == "play"
+            page.keyboard.press("Enter")
+            assert last_said(page) == [["speak", "One.\nStill one.", "Deutsch", "de-DE", 1]]
+            assert page.locator("#aloud-status").inner_text() == "Speech 1 of 4, paragraph 1 of 2"
+            assert page.evaluate("[...CSS.highlights.get('aloud')].join()") == "One.\nStill one."
+            assert violations(page) == []
+            page.keyboard.press("Enter")
+            assert (last_said(page), play.inner_text()) == ([["pause"]], "Go on")
+            page.keyboard.press("Alt+p")
+            assert (last_said(page), play.inner_text()) == ([["resume"]], "Pause")
+            page.evaluate("speechSynthesis.end()")
+            assert last_said(page) == [["speak", "Two <b>.", "Deutsch", "de-DE", 1]]
+            page.locator("#speed").select_option("1.5")
+            assert last_said(page) == [["cancel"], ["speak", "Two <b>.", "Deutsch", "de-DE", 1.5]]
+            page.evaluate("speechSynthesis.end()")
+            assert last_said(page) == [["speak", "Drei.", "English", "en_GB", 1.5]]
+            # An empty speech is left out.
+            page.evaluate("speechSynthesis.end()")
+            assert last_said(page) == [["speak", "Vier.", "English", "en_GB", 1.5]]
+            page.evaluate("speechSynthesis.end()")
+            assert page.locator("#aloud-status").inner_text() == "All speeches have been read."
+            assert (last_said(page), play.inner_text(), stop.is_disabled()) == ([], "Play", True)
+            # It begins with the speech that is before the reader, and stops at once.
+            page.locator("#contents summary").click()
+            page.locator("#contents a").nth(3).click()
+            wait_until_read(page, "Speech 4 of 4")
+            page.keyboard.press("Alt+p")
+            assert last_said(page) == [["speak", "Vier.", "English", "en_GB", 1.5]]
+            page.keyboard.press("Alt+Shift+P")
+            assert last_said(page) == [["cancel"]]
+            assert page.evaluate("CSS.highlights.has('aloud')") is False
+            page.keyboard.press("Alt+p")
+            page.evaluate("speechSynthesis.fail('audio-busy')")
+            assert page.locator("#aloud-status").inner_text() == "The browser could not go on reading: audio-busy."
+            # What is read is never a change of the form.
+            assert page.locator("#form").get_attribute("data-revision") == "0"
+        cloud, german = VOICES[:1], VOICES[1:2]
+        with with_voices(browser, server, cloud) as page:
+            page.locator("#aloud summary").click()
+            assert page.locator("#play").is_disabled()
+            assert page.locator("#aloud-status").inner_text().startswith("This device has no voice of its own.")
+            page.keyboard.press("Alt+p")
+            assert last_said(page) == []
+            # Browsers know their voices a moment after the page.
+            page.evaluate("voices => { speechSynthesis.voices = voices; }", german)
+            page.evaluate("speechSynthesis.dispatchEvent(new Event('voiceschanged'))")
+            page.locator("#play").click()
+            page.evaluate("speechSynthesis.end()")
+            page.evaluate("speechSynthesis.end()")
+            found = page.locator("#aloud-status").inner_text()
+            assert found == "This device has no voice of its own for the language en."
+            assert [each[1] for each in last_said(page)] == ["One.\nStill one.", "Two <b>."]
+        with with_voices(browser, server, None) as page:
+            assert page.evaluate("'speechSynthesis' in window") is False
+            assert not page.locator("#aloud").is_visible()
+            assert page.locator(".of-aloud").evaluate_all("all => all.every(each => each.hidden)")

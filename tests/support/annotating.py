@@ -114,11 +114,21 @@ def hostile_workspace(root: Path) -> Workspace:
     return made_workspace(root, speech=HOSTILE)
 
 
-def read_workspace(root: Path, speeches: Sequence[str]) -> Workspace:
-    """The same run with one debate of these speeches, by turns for pro and con."""
+def read_workspace(
+    root: Path, speeches: Sequence[str], language: str | None = None, languages: Sequence[str] = ()
+) -> Workspace:
+    """The same run with one debate of these speeches, by turns for pro and con.
+
+    Its language, and the languages of its first turns, are in its configuration.
+    """
     workspace = Workspace(root)
     workspace.warehouse.mkdir(parents=True)
     records = list(made_records(debates=1))
+    rounds = [{"role": ("pro", "con")[n % 2], "language": each} for n, each in enumerate(languages)]
+    records = [
+        each.model_copy(update={"language": language, "config": {"rounds": rounds}}) if isinstance(each, Run) else each
+        for each in records
+    ]
     first = next(record for record in records if isinstance(record, Turn))
     turns = [
         first.model_copy(

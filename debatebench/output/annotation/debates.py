@@ -7,7 +7,7 @@ can show them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +17,7 @@ from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES, s
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.categories import of_category
-from debatebench.shared.config_sections import config_sections
+from debatebench.shared.config_sections import ConfigSections, config_sections
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import from_json, mapping
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # More buttons than on a scale from 0 to 10 would not fit on a phone.
 _MOST_BUTTONS = 11
 _KEY_LENGTH = 16
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
 _RANGE = re.compile(r"(?P<low>-?\d+(\.\d+)?)(\s*(-|–|to|\.\.+)\s*(?P<high>-?\d+(\.\d+)?))?", re.ASCII)
 
 TWO_SIDES = {"pro": "Pro", "con": "Con"}
@@ -60,7 +61,7 @@ _RUN = """
 select source_run_tag, language, config from raw.runs where run_tag = ?
 """
 _SPEECHES = """
-select debate_id, side, position, stage, instruction, content
+select debate_id, side, position, stage, instruction, content, turn_index
 from raw.turns where run_tag = ? order by debate_id, turn_index
 """
 _DIMENSIONS = """
@@ -82,11 +83,15 @@ _GUIDED_STAGES = {"speech": "in a speech", "debate": "in the debate", "summary":
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """One speech. `side` may be a team of four; `stage` is its place in the debate, where the format names it."""
+    """One speech. `side` may be a team of four; `stage` is its place in the debate, where the format names it.
+
+    `language` is a tag such as `en` or `pt-BR`; None where the run has none, or names its language otherwise.
+    """
 
     side: str
     stage: str | None
     text: str
+    language: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -259,8 +264,10 @@ def read_material(database: Path, run_tag: str) -> Material:
             raise UsageError(
                 f"Run '{run_tag}' judges the debates of run '{source}'; annotate them there: --run-tag {source}."
             )
-        dimensions, without = _dimensions(con, run_tag, _guidance(config))
-        debates = tuple(_shown_debates(con, run_tag, dimensions))
+        sections = config_sections(mapping(from_json(config.encode()) if config is not None else None))
+        dimensions, without = _dimensions(con, run_tag, _guidance(sections))
+        languages = {name: each.get("language") for name, each in sections.rounds.items()}
+        debates = tuple(_shown_debates(con, run_tag, dimensions, lambda turn: _tag(languages.get(turn) or language)))
         if not debates:
             raise UsageError(
                 f"Run '{run_tag}' has no debate to annotate: it needs complete debates, in which each side or team has "
@@ -270,20 +277,23 @@ def read_material(database: Path, run_tag: str) -> Material:
 
 
 def _shown_debates(
-    con: duckdb.DuckDBPyConnection, run_tag: str, dimensions: tuple[DimensionShown, ...]
+    con: duckdb.DuckDBPyConnection,
+    run_tag: str,
+    dimensions: tuple[DimensionShown, ...],
+    language_of: Callable[[str], str | None],
 ) -> Iterator[ShownDebate]:
-    """The debates in which every side or team speaks."""
-    turns: dict[str, list[tuple[str, str, str | None, str | None, str]]] = {}
+    """The debates in which every side or team speaks; `language_of` says in which language `turn 1` is."""
+    turns: dict[str, list[tuple[str, str, str | None, str | None, str, int]]] = {}
     for debate_id, *turn in con.execute(_SPEECHES, [run_tag]).fetchall():
         turns.setdefault(debate_id, []).append(tuple(turn))
     for debate_id, how, motion, category, slide in con.execute(_DEBATES, {"run_tag": run_tag}).fetchall():
         is_of_teams = how == "british_parliamentary"
         sides = tuple(TEAMS if is_of_teams else TWO_SIDES)
         said = [
-            (position if is_of_teams else side, stage, instruction, content)
-            for side, position, stage, instruction, content in turns.get(debate_id, ())
+            (position if is_of_teams else side, stage, instruction, content, language_of(f"turn {index + 1}"))
+            for side, position, stage, instruction, content, index in turns.get(debate_id, ())
         ]
-        speeches = tuple(Speech(speaker, stage, content) for speaker, stage, _, content in said)
+        speeches = tuple(Speech(speaker, stage, content, language) for speaker, stage, _, content, language in said)
         if {speech.side for speech in speeches} == set(sides):
             asked = dimensions or ((_speaker_points(),) if is_of_teams else ())
             key = _key(run_tag, debate_id)
@@ -313,9 +323,13 @@ def _key(run_tag: str, debate_id: str) -> str:
     return hash_of("debate to annotate", run_tag, debate_id)[:_KEY_LENGTH]
 
 
-def _guidance(config: str | None) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Dimension → what the run's configuration tells judges to look for. Nothing else of it is read: it has secrets."""
-    of_run = config_sections(mapping(from_json(config.encode()) if config is not None else None))
+def _tag(language: object) -> str | None:
+    """A language as pages and voices name it; None for one that is named otherwise."""
+    return language if isinstance(language, str) and _LANGUAGE_TAG.fullmatch(language) else None
+
+
+def _guidance(of_run: ConfigSections) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Dimension → what the run's configuration tells judges to look for. Of the rest, only languages are read."""
     return {
         name: tuple((when, str(texts[stage])) for stage, when in _GUIDED_STAGES.items() if texts.get(stage))
         for name, settings in of_run.dimensions.items()

@@ -28,6 +28,7 @@ ASSETS = {
     "ranks.js": "text/javascript",
     "scores.js": "text/javascript",
     "reading.js": "text/javascript",
+    "speaking.js": "text/javascript",
     "versions.js": "text/javascript",
 }
 """The files that pages load, and their types."""
@@ -125,7 +126,10 @@ class Views:
             "info_slide": debate.info_slide,
             "rules": debate.rules,
             "language": self._session.material.language,
-            "speeches": [{"side": each.side, "stage": each.stage, "text": each.text} for each in debate.speeches],
+            "speeches": [
+                {"side": each.side, "stage": each.stage, "text": each.text, "language": each.language}
+                for each in debate.speeches
+            ],
             "dimensions": [
                 {
                     "dimension": each.name,

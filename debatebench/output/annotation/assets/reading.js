@@ -1,5 +1,7 @@
 // Reading: which speech is before the reader, and keys that move the speeches while the form has the focus.
 
+import "./speaking.js";
+
 (() => {
   const contents = document.getElementById("contents");
   if (!contents) return;
