@@ -87,7 +87,7 @@ def _plan_of_today(
     new_judges: Sequence[str],
     attacks: Sequence[Attack],
 ) -> tuple[Plan, PlanPart | None]:
-    from debatebench.cli.playing_plan import as_asked, config_path, with_rubric
+    from debatebench.cli.playing_plan import as_asked, config_path, rubric_method, with_rubric
     from debatebench.config.load import load_config, load_judges
     from debatebench.judges import load_prompts
     from debatebench.plan.frozen_plan import plan_of_today
@@ -104,7 +104,8 @@ def _plan_of_today(
     )
     judges: tuple[MemberConfig, ...] = ()
     if options.panel_size != 0:
-        judges = as_asked(load_judges(config_path(workspace, options.judges_path, "judges.yaml")), options, begun)
+        known = load_judges(config_path(workspace, options.judges_path, "judges.yaml"))
+        judges = as_asked(known, options, begun, rubric_method(workspace, options.rubric))
     source = begun.source if begun is not None else None
     if source is None:
         source = source_of(

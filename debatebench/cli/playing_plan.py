@@ -132,6 +132,11 @@ def with_rubric(workspace: Workspace, config: Config, name: str | None) -> Confi
     return config.model_copy(update=update)
 
 
+def rubric_method(workspace: Workspace, name: str | None) -> str | None:
+    """The judge method that a rubric in configs/rubrics/ names, if it names one."""
+    return None if name is None else load_rubric(part_path(workspace, "rubrics", name)).judge_method
+
+
 def _with_parts(workspace: Workspace, config: Config, options: PlanOptions) -> Config:
     """The configuration with the debate format, the rubric and the weaknesses that the options name."""
     config = with_rubric(workspace, config, options.rubric)
@@ -168,12 +173,13 @@ def planned(
         options = _quick_test(inputs, options)
     if options.preset == "prod-run":
         _refuse_simulated(inputs, options)
-    judges = as_asked(inputs.judges, options, begun)
+    of_rubric = rubric_method(workspace, options.rubric)
+    judges = as_asked(inputs.judges, options, begun, of_rubric)
     commit = git_commit()
 
     def make_base(debaters: Sequence[MemberConfig], judges: Sequence[MemberConfig]) -> Plan:
         if options.judges_from_selection:
-            debaters = as_asked(debaters, options, begun)
+            debaters = as_asked(debaters, options, begun, of_rubric)
         pool = debaters if options.judges_from_selection else judges
         prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt)
         return make_plan(run_tag, inputs.config, inputs.topics, debaters, judges, prompts, options, commit)
@@ -182,9 +188,12 @@ def planned(
 
 
 def as_asked(
-    judges: Sequence[MemberConfig], options: PlanOptions, begun: Plan | None = None
+    judges: Sequence[MemberConfig],
+    options: PlanOptions,
+    begun: Plan | None = None,
+    of_rubric: str | None = None,
 ) -> tuple[MemberConfig, ...]:
-    """The judges with the prompt style and the method that the options give to all of them.
+    """The judges with the prompt style and the method that the options give to all of them, or else the rubric.
 
     A method is the latest version of its name, unless the judge has another one in the run that has begun.
     """
@@ -192,7 +201,9 @@ def as_asked(
     style = {} if options.judge_prompt is None else {"prompt_style": options.judge_prompt}
 
     def asked(judge: MemberConfig) -> MemberConfig:
-        method = version_of_method(options.judge_method or judge.method, held.get(judge.id))
+        # A rubric that names a method now may have named none when the run began.
+        by_rubric = of_rubric and held.get(judge.id, of_rubric)
+        method = version_of_method(options.judge_method or by_rubric or judge.method, held.get(judge.id))
         return judge.model_copy(update={**style, "method": method})
 
     return tuple(map(asked, judges))

@@ -55,13 +55,13 @@ def test_judges(workspace: Workspace, inputs: Inputs, options: PlanOptions, outp
     """Have every judge judge a tiny fixed debate. Raises `DebatebenchError` if one does not return a verdict."""
     import uvloop
 
-    from debatebench.cli.playing_plan import as_asked
+    from debatebench.cli.playing_plan import as_asked, rubric_method
     from debatebench.judges import load_prompts
     from debatebench.play.probe import check_judges
 
     if not inputs.judges:
         raise UsageError("No judges are configured; add some to judges.yaml.")
-    judges = as_asked(inputs.judges, options)
+    judges = as_asked(inputs.judges, options, of_rubric=rubric_method(workspace, options.rubric))
     prompts = load_prompts(workspace, inputs.config, judges)
     checks = uvloop.run(check_judges(judges, inputs.config, prompts, os.environ))
     columns = ["judge_id", "is_valid", "is_repaired", "asks", "latency_ms", "cost_usd", "problem"]

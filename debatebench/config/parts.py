@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """What judges score: its version, the dimensions in order, and how they judge the debate as a whole."""
+    """What judges score: its version, the dimensions in order, and how they judge the debate as a whole.
+
+    `judge_method` is the method by which judges are asked where no option says it; None for their own.
+    """
 
     version: str
     dimensions: dict[str, DimensionConfig]
     whole: WholeConfig
+    judge_method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,12 @@ def load_format(path: Path) -> tuple[Round, ...]:
 def load_rubric(path: Path) -> Rubric:
     """Read a rubric: the dimensions that take the place of those of config.yaml, and its version."""
     file = read_file(path)
-    file.allow(("version", "scale.min", "scale.max", "scale.step", "dimensions", "whole"))
+    file.allow(("version", "scale.min", "scale.max", "scale.step", "dimensions", "whole", "judge_method"))
     return Rubric(
         file.at("version").name(path.stem),
         read_dimensions(file.at("dimensions"), file.at("scale.min"), file.at("scale.max"), file.at("scale.step")),
         read_whole(file.at("whole")),
+        file.at("judge_method").optional_text(),
     )
 
 

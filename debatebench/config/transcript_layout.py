@@ -112,13 +112,17 @@ def _layout(words: str) -> re.Pattern[str]:
 _TRANSCRIPT = _layout("pro|con|end")
 _MATERIAL = _layout("pro|con|og|oo|cg|co|analysis|debate|end")
 _SECTION = re.compile(r"\[(ANALYSIS \| )?(PRO|CON|OG|OO|CG|CO|DEBATE) \|(?: (.*))?\]")
+# Where speakers have numbers, so that nothing says for which side they were to speak.
+_BLIND = _layout("speaker|pro|con|og|oo|cg|co|analysis|debate|end")
+_BLIND_SECTION = re.compile(r"\[()(SPEAKER \d+) \|(?: (.*))?\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A speech or an analysis, as a judge method shows it to a judge.
 
-    `position` is the speaker's; None for an analysis of the whole debate. `about` is the stage of the speech, or the
+    `position` is the speaker's, or `speaker 1`, … where the judge is not to know it; None for an analysis of the whole
+    debate. `about` is the stage of the speech, or the
     dimension of an analysis of the debate.
     """
 
@@ -194,7 +198,10 @@ def render_material(sections: Iterable[Section]) -> str:
 
     `read_material` returns them unchanged, except for surrounding blanks.
     """
-    shown = [f"{_section_marker(section)}\n{escape_material(section.text)}\n" for section in sections]
+    sections = tuple(sections)
+    is_blind = any((section.position or "").startswith("speaker ") for section in sections)
+    layout = _BLIND if is_blind else _MATERIAL
+    shown = [f"{_section_marker(section)}\n{_escaped(section.text.strip(), layout)}\n" for section in sections]
     return "\n".join([*shown, _MATERIAL_END])
 
 
@@ -235,23 +242,27 @@ def read_transcript(text: str) -> list[tuple[str, str, str]]:
     return [(side, stage, _unescaped("\n".join(lines), _TRANSCRIPT).strip()) for side, stage, lines in speeches]
 
 
-def read_material(text: str) -> list[Section]:
-    """The sections of the material in a prompt, in order; text outside of it is ignored."""
+def read_material(text: str, *, is_blind: bool = False) -> list[Section]:
+    """The sections of the material in a prompt, in order; text outside of it is ignored.
+
+    `is_blind` is whether its speakers have numbers in place of their positions.
+    """
+    pattern, layout = (_BLIND_SECTION, _BLIND) if is_blind else (_SECTION, _MATERIAL)
     found: list[tuple[re.Match[str], list[str]]] = []
     for line in text.split("\n"):
         bare = line.strip()
         if bare == _MATERIAL_END:
             break
-        if marker := _SECTION.fullmatch(bare):
+        if marker := pattern.fullmatch(bare):
             found.append((marker, []))
         elif found and not bare.startswith("<<<"):
             found[-1][1].append(line)
     return [
         Section(
-            _unescaped("\n".join(lines), _MATERIAL).strip(),
+            _unescaped("\n".join(lines), layout).strip(),
             None if marker[2] == "DEBATE" else marker[2] if marker[2] in BP_POSITIONS else marker[2].lower(),
             marker[3],
-            is_analysis=marker[1] is not None,
+            is_analysis=bool(marker[1]),
         )
         for marker, lines in found
     ]

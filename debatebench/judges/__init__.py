@@ -8,6 +8,7 @@ base.py           what a judge method works on and returns
 baselines.py      methods: fixed rules that ask nobody
 chronological.py  chronological_v1: speech by speech, on all dimensions at once
 debatrix.py       debatrix_v1: dimension by dimension and speech by speech
+coherence.py      check: can speeches be judged, and for which side does each argue
 deliberation.py   one judge is asked about one debate, step by step
 dimensional.py    dimensional_v1: each dimension by itself, the whole debate in one call
 direct.py         method: the whole transcript in one call
@@ -47,6 +48,9 @@ METHODS = (
 )
 """The methods that ask, by the names that runs record."""
 
+CHECKS = ("coherence",)
+"""Methods that ask and judge no debate: what they find out says nothing about which side is better."""
+
 LATEST = {name: f"{name}_v2" for name in ("chronological", "dimensional", "non_iterative", "debatrix")}
 """Methods that were changed, by the names that people choose → the version that they get.
 
@@ -77,7 +81,7 @@ def recorded_method(name: str) -> str:
 def find_method(name: str) -> Method | None:
     """The judge method or baseline that a run recorded by that name, our own or a package's; None if there is none."""
     name = recorded_method(name)
-    for module, names in (("pipeline", METHODS), ("baselines", BASELINES)):
+    for module, names in (("pipeline", (*METHODS, *CHECKS)), ("baselines", BASELINES)):
         if name in names:
             methods: dict[str, Method] = import_module(f"{__name__}.{module}").METHODS
             if name in methods:
@@ -92,7 +96,7 @@ def method_of(judge: MemberConfig) -> Method:
     """The method of a judge. Raises `UsageError` for an unknown name."""
     method = find_method(judge.method)
     if method is None:
-        known = known_extensions("judge_methods", judge.method, (*METHODS, *LATEST))
+        known = known_extensions("judge_methods", judge.method, (*METHODS, *LATEST, *CHECKS))
         raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'.{known}")
     return method
 

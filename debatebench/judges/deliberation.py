@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompts import DebateAtAGlance, fill, guidance_lines, judge_values, stage_values
 from debatebench.config.transcript_layout import Section, fenced, render_material, render_transcript
+from debatebench.config.types import DimensionConfig
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.judges.step_requests import JudgeAsks
@@ -46,7 +47,13 @@ _LEAST_GROWN_CAP = 4096
 _CHARACTERS_PER_TOKEN = 4
 # Stages in their order within a dimension, and which of its preference texts each of them gets.
 _PREFERENCES = {"speech": "speech", "debate": "debate", "verdict": "debate", "position": "debate", "winner": "debate"}
-_STAGES = ["speech", "debate", "verdict", "summary", "position", "winner"]
+_STAGES = ["speech", "debate", "verdict", "summary", "position", "winner", "sides"]
+_STANCE = DimensionConfig(
+    min=Decimal(-1),
+    max=Decimal(1),
+    description="For which side does the speech argue?",
+    anchors={"-1": "against the motion", "0": "for neither side, or it cannot be told", "1": "for the motion"},
+)
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -286,6 +293,28 @@ class Deliberation:
         if stage == "summary":
             hints["weights"] = {name: float(each.weight) for name, each in self.config.dimensions.items()}
         return hints
+
+    async def tell_sides(self, template: str) -> ParsedAnswer:
+        """Ask for which side each speech argues, without saying for which side its speaker was to speak."""
+        speeches = self.speeches
+        speakers = list(dict.fromkeys(speech.section.position for speech in speeches))
+        sections = [
+            Section(
+                speech.section.text, f"speaker {speakers.index(speech.section.position) + 1}", f"speech {speech.number}"
+            )
+            for speech in speeches
+        ]
+        names = {f"speech_{speech.number}": speech for speech in speeches}
+        form = AnswerForm({"stance": _STANCE}, tuple(names))
+        messages, nonce = self._stage(template, sections, form, None)
+        hints = {**_verdict_hints(form), "task": "sides", "positions": list(names)}
+        question = Question("sides", "sides", None, nonce, messages, hints, form)
+        answer = await self._put(question, lambda said: _decision_in(said, form))
+        self.steps["sides"].notes += [
+            Note("stance", None, speech.turn, speech.section.position, score=answer.scores[name]["stance"])
+            for name, speech in names.items()
+        ]
+        return answer
 
     async def decide_at_once(self, form: AnswerForm) -> ParsedAnswer:
         """Ask for the verdict on the whole transcript, with the judge's plain prompt (`judge_<style>.md`)."""

@@ -516,7 +516,8 @@ class Verdict(Record):
 class JudgeNote(Record):
     """One statement of a judge on the way to its verdict: an analysis, a score with its reason, or a winner.
 
-    `step` is `speech` (the analysis of a speech), `debate` (of the whole debate), `score` (of a position), `winner`
+    `step` is `speech` (the analysis of a speech), `debate` (of the whole debate), `stance` (for which side a speech
+    argues: 1 for the motion, -1 against it, 0 for neither), `score` (of a position), `winner`
     (one row per winning position; a tie has a row for each that shares it), `reason` (for a side, or without a
     position for the winner), `summary` (over dimensions).
     """
@@ -527,9 +528,9 @@ class JudgeNote(Record):
     debate_id: Text
     judge_id: Text
     note_index: int
-    step: Literal["speech", "debate", "score", "winner", "reason", "summary"]
+    step: Literal["speech", "debate", "score", "winner", "reason", "summary", "stance"]
     dimension: Text | None = Field(None, description="Null for a statement about the whole.")
-    speech: int | None = Field(None, description="The turn that was analysed.")
+    speech: int | None = Field(None, description="The turn that was analysed, or whose side was told.")
     position: Text | None = Field(None, description="The position of the speaker, or the one that is scored or wins.")
     text: Text | None = None
     score: ScoreValue | None = None

@@ -14,6 +14,7 @@ debatebench.debates.lists = (() => {
     length: "much longer or shorter than the others",
     judges: "judges object",
     annotators: "annotators object",
+    wrong_side: "a speaker on the wrong side",
   };
 
   // Values that several runs share, each with one code. Codes below 0 are no value.

@@ -25,6 +25,11 @@ final as (
                 when 'winner' then concat('Winner: ', position)
                 when 'reason' then concat_ws(' for ', 'Reason', position)
                 when 'summary' then 'Summary'
+                when 'stance' then concat(
+                    concat_ws(', ', concat('Speech ', turn_index + 1), position),
+                    ' argues ',
+                    case score when 1 then 'for the motion' when -1 then 'against the motion' else 'for neither side' end
+                )
             end,
             case when dimension is not null then concat(' (', dimension, ')') end
         ) as title,

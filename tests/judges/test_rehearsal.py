@@ -41,6 +41,7 @@ FORMULAS = {
     "dimensional_v2": lambda n, d, p: (d * (p + 2) + p + 2, 4),
     "non_iterative_v2": lambda n, d, p: (d * (n + p + 2) + p + 2, 5),
     "debatrix_v2": lambda n, d, p: (d * (n + p + 2) + p + 2, n + 4),
+    "coherence": lambda n, d, p: (2, 1),
 }
 """Method → the calls for n speeches, d dimensions and p positions, and how many of them wait for each other."""
 
@@ -171,7 +172,7 @@ def test_a_judge_is_told_what_the_category_asks_of_each_side(method: str, is_of_
         assert set(knows.values()) == {(False, False)}
         return
     # Who reads a text for its scores or its winner, or weighs the texts on dimensions, needs no more than the text.
-    later = ("pro", "con", *BP_POSITIONS, "winner", "summary")
+    later = ("pro", "con", *BP_POSITIONS, "winner", "summary", "sides")
     for path, found in knows.items():
         is_on_it = not path.startswith("d1") and path.rpartition(":")[2] not in later
         assert found == (is_on_it, is_on_it), path

@@ -348,3 +348,19 @@ def _keep_asking(server: AnnotationServer) -> None:
             server.get("api/debates")
     except (OSError, http.client.HTTPException):
         return
+
+
+def test_the_overview_counts_debates_that_were_skipped_by_reason(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    words = "Debates that were skipped, by reason: “I do not know its language” 1, “A side argues for the other one” 2."
+    with AnnotationServer(workspace) as server:
+        assert server.get("api/debates").data["skipped_for"] == ""
+        assert "were skipped" not in server.get().text
+        for key, reason in zip(server.debate_keys(), ("wrong_side", "language", "wrong_side"), strict=True):
+            assert server.hand_in(key, 0, {"skip_reason": reason}).status == 200
+        assert server.get("api/debates").data["skipped_for"] == words
+        assert words in server.get().text
+    with AnnotationServer(workspace, "eve", "--review") as server:
+        assert server.get("api/debates").data["skipped_for"] == words
+        # A debate counts once for a reason, whoever skipped it.
+        assert words in server.get().text

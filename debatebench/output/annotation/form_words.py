@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from debatebench.landing.annotation_journals import FormState
@@ -14,6 +16,7 @@ SKIP_WORDS = {
     "wrong_side": "A side argues for the other one",
 }
 """Why a debate is skipped, as the form offers it."""
+
 _FIELDS = {
     "winner": "the winner",
     "justification": "the reasons",
@@ -21,6 +24,13 @@ _FIELDS = {
     "is_coherent": "whether the debate is coherent",
     "skip_reason": "why it is skipped",
 }
+
+
+def skips_in_words(reasons: Iterable[str | None]) -> str:
+    """How many debates were skipped for which reason, in one sentence; empty if none was."""
+    counts = Counter(reasons)
+    parts = [f"“{text}” {counts[name]:,}" for name, text in SKIP_WORDS.items() if counts[name]]
+    return f"Debates that were skipped, by reason: {', '.join(parts)}." if parts else ""
 
 
 def words_on_page(state: FormState) -> str:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
-from debatebench.output.annotation.form_words import SKIP_WORDS, change_in_words, words_in_list, words_on_page
+from debatebench.output.annotation.form_words import (
+    SKIP_WORDS,
+    change_in_words,
+    skips_in_words,
+    words_in_list,
+    words_on_page,
+)
 from debatebench.output.annotation.review import Review, proposed
 from debatebench.output.annotation.review_views import is_filled_in, people_said, review_data, review_in_list
 from debatebench.output.annotation.session import Session
@@ -69,6 +75,14 @@ class Views:
         session = self._session
         listed = review_in_list(self._review, session.debates) if self._review else {}
         forms = session.journal.forms()
+        if self._review:
+            skips = {
+                (each.debate_id, each.skip_reason) for said in self._review.annotations().values() for each in said
+            }
+            skipped = skips_in_words(reason for _, reason in sorted(skips, key=str))
+        else:
+            states = (forms.of(debate.debate_id) for debate in session.debates)
+            skipped = skips_in_words(state.form.get("skip_reason") for state in states if state.is_handed_in)
         debates = []
         for debate in session.debates:
             state = forms.of(debate.debate_id)
@@ -84,6 +98,7 @@ class Views:
             "author": session.author,
             **asdict(session.progress()),
             "next": session.next_key(),
+            "skipped_for": skipped,
             "left_out": session.material.left_out,
             "not_shown": NOT_SHOWN,
             "debates": debates,

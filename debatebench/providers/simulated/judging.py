@@ -26,7 +26,7 @@ from debatebench.providers.simulated.notes import (
     read_scores,
     speech_notes,
 )
-from debatebench.providers.simulated.signs import notes_on, observed, side_of, worth
+from debatebench.providers.simulated.signs import notes_on, observed, side_of, stance, worth
 from debatebench.providers.simulated.swaying import lead, swayed, without_attacks
 from debatebench.shared.errors import UsageError
 
@@ -153,6 +153,22 @@ def extracted_answer(
     if hints.get("declares_winner"):
         answer["winner"] = _named(winners, positions)
     return _sent(rng, traits, hints, answer)
+
+
+def sides_answer(
+    rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], sections: tuple[Section, ...]
+) -> str:
+    """For which side each speech in the material argues, by the words in which it says so.
+
+    Raises `UsageError` when `hints` do not name one position for each speech.
+    """
+    names = hints.get("positions")
+    if not isinstance(names, list) or len(names) != len(sections):
+        raise UsageError("A simulated judge can only tell the sides of the speeches that are in the request.")
+    stances = {name: {"stance": stance(section.text)} for name, section in zip(names, sections, strict=True)}
+    text = json.dumps({"scores": stances})
+    is_malformed = int(hints.get("ask", 0)) == 0 and rng.random() < traits.get("malformed", 0.0)
+    return _malformed(rng, text, str(names[-1])) if is_malformed else text
 
 
 def _judged(

@@ -14,6 +14,8 @@ THEMES: dict[str, dict[str, str]] = DATA["themes"]
 SENTENCES: dict[str, list[str]] = {kind: block.splitlines() for kind, block in DATA["sentences"].items()}
 SIGNS = {sign: re.compile(rf"\b(?:{words})\b") for sign, words in DATA["signs"].items()}
 """Patterns for sentences in lower case."""
+STANCES = {side: re.compile(rf"\b(?:{words})\b") for side, words in DATA["stances"].items()}
+"""Patterns for speeches in lower case and in one line."""
 
 WEAKNESSES: tuple[str, ...] = tuple(name for name, flaw in DATA["weaknesses"].items() if "like" not in flaw)
 """The weaknesses that a member may have; a speech may be told to have others that are like one of them."""

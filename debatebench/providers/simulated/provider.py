@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any
 from debatebench.config.transcript_layout import Section, read_material, read_transcript
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Request, TimeLimits
 from debatebench.providers.openai_reply import ReplySource, read_reply
-from debatebench.providers.simulated.judging import analysis_answer, extracted_answer, judge_answer, judgment_answer
+from debatebench.providers.simulated.judging import (
+    analysis_answer,
+    extracted_answer,
+    judge_answer,
+    judgment_answer,
+    sides_answer,
+)
 from debatebench.providers.simulated.speech import Speaker, read_traits
 from debatebench.providers.simulated.swaying import read_susceptibility
 from debatebench.shared.amounts import known_names
@@ -120,6 +126,8 @@ def _text(request: Request, rng: Random) -> str:
         return judgment_answer(rng, traits, hints, tuple(read_material(prompt)), susceptibility, request.model)
     if hints.get("task") == "extraction":
         return extracted_answer(rng, traits, hints, tuple(read_material(prompt)))
+    if hints.get("task") == "sides":
+        return sides_answer(rng, traits, hints, tuple(read_material(prompt, is_blind=True)))
     if hints.get("task") == "verdict" and "positions" in hints:
         return judge_answer(rng, traits, hints, tuple(read_material(prompt)), susceptibility, request.model)
     speeches = tuple(read_transcript(prompt))

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from debatebench.config.transcript_layout import BP_POSITIONS, Section
 from debatebench.providers.simulated.notes import SpeechNotes, read_speech_notes
-from debatebench.providers.simulated.phrases import DATA, SIGNS
+from debatebench.providers.simulated.phrases import DATA, SIGNS, STANCES
 from debatebench.providers.simulated.speech import points_named
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
@@ -108,6 +108,13 @@ def notes_on(position: str, index: int, sections: tuple[Section, ...]) -> Speech
     counts = Counter({name: count - before.counts[name] for name, count in after.counts.items()})
     answered = _met(after.points, after.answers[len(before.answers) :])
     return SpeechNotes(counts, points_named(text), answered, words)
+
+
+def stance(text: str) -> int:
+    """For which side a speech says that it argues: 1 for the motion, -1 against it, 0 where it says neither or both."""
+    said = " ".join(text.lower().split())
+    counts = {side: len(pattern.findall(said)) for side, pattern in STANCES.items()}
+    return (counts["pro"] > counts["con"]) - (counts["con"] > counts["pro"])
 
 
 def _signs(sentences: list[str]) -> dict[str, int]:

@@ -49,6 +49,19 @@ asked as (
 
 ),
 
+-- Whoever skips a debate because a side argues for the other one says so; who judges it has nothing against it.
+skips as (
+
+    select
+        run_tag, debate_id,
+        count(*) as count_annotators,
+        count(case when skip_reason = 'wrong_side' then 1 end) as count_wrong_side_skips
+
+    from staging.stg_annotations
+    group by run_tag, debate_id
+
+),
+
 debates as (
 
     select
@@ -67,6 +80,9 @@ debates as (
         coalesce(asked.count_objecting_judges, 0) as count_objecting_judges,
         coalesce(asked.count_asked_annotators, 0) as count_asked_annotators,
         coalesce(asked.count_objecting_annotators, 0) as count_objecting_annotators,
+        sides.count_side_judges, sides.count_wrong_side_judges, sides.wrong_positions,
+        coalesce(skips.count_annotators, 0) as count_annotators,
+        coalesce(skips.count_wrong_side_skips, 0) as count_wrong_side_skips,
         coalesce(agreed.is_no_debate, false) as is_agreed_no_debate
 
     from staging.stg_debates as debates
@@ -85,6 +101,14 @@ debates as (
     left join asked
         on sources.source_run_tag = asked.run_tag
         and sources.source_debate_id = asked.debate_id
+
+    left join intermediate.int_wrong_sides as sides
+        on sources.source_run_tag = sides.run_tag
+        and sources.source_debate_id = sides.debate_id
+
+    left join skips
+        on sources.source_run_tag = skips.run_tag
+        and sources.source_debate_id = skips.debate_id
 
     left join intermediate.int_agreed_verdicts as agreed
         on sources.source_run_tag = agreed.run_tag
@@ -115,6 +139,12 @@ reasons as (
                     when count_objecting_annotators > 0 and 2 * count_objecting_annotators >= count_asked_annotators
                         then 'annotators'
                 end,
+                case
+                    when
+                        len(wrong_positions) > 0
+                        or (count_wrong_side_skips > 0 and 2 * count_wrong_side_skips >= count_annotators)
+                        then 'wrong_side'
+                end,
                 case when is_agreed_no_debate then 'agreed' end
             ],
             lambda reason: reason is not null
@@ -134,7 +164,8 @@ final as (
         end as is_coherent,
         reasons, count_planned_turns, count_turns, count_empty_speeches, count_cut_speeches, count_short_speeches,
         count_repeated_speeches, count_foreign_speeches, characters, length_ratio, count_asked_judges,
-        count_objecting_judges, count_asked_annotators, count_objecting_annotators
+        count_objecting_judges, count_asked_annotators, count_objecting_annotators, count_side_judges,
+        count_wrong_side_judges, wrong_positions, count_wrong_side_skips
 
     from reasons
 
