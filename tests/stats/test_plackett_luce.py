@@ -219,9 +219,7 @@ def test_debates_on_one_topic_are_one_observation() -> None:
     single = []
     for each in (once, twice):
         fitted = fit(each)
-        single.append(
-            clustered_covariance(each, fitted, np.arange(len(each.topic)), model_covariance(each, fitted))
-        )
+        single.append(clustered_covariance(each, fitted, np.arange(len(each.topic)), model_covariance(each, fitted)))
     assert single[1] == pytest.approx(single[0] / 2)
 
 
