@@ -30,12 +30,17 @@ class _Frozen(BaseModel):
 
 
 class Round(_Frozen):
-    """One turn of the debate format: its speaker, stage and token limit."""
+    """One turn of the debate format: its speaker, stage and token limit.
+
+    `instruction` is what the format asks of this speech, such as questions instead of arguments. The speaker is told,
+    and so are the judges.
+    """
 
     role: Side
     stage: str = "turn"
     max_tokens: int | None = Field(None, gt=0)
     language: str | None = None
+    instruction: str | None = Field(None, exclude_if=lambda text: text is None)
 
     def token_cap(self, debater: MemberConfig) -> int | None:
         """Limit on this turn's completion: the lower of the round's and the debater's; None when neither has one."""

@@ -289,7 +289,11 @@ class Deliberation:
             shown = render_transcript(self.transcript.turns)
         nonce = self._nonce(shown)
         values = judge_values(
-            self.config, form, **self._topic(), transcript=fenced(shown, nonce, is_order_drawn=self._is_order_drawn)
+            self.config,
+            form,
+            **self._topic(),
+            transcript=fenced(shown, nonce, is_order_drawn=self._is_order_drawn),
+            tasks=self.transcript.tasks,
         )
         messages = (
             Message("system", fill(self.prompts.templates[name], values)),
@@ -375,6 +379,7 @@ class Deliberation:
             speech_number=None if speech is None else speech.number,
             role=None if speech is None else speech.role,
             allows_tie=allows_tie,
+            tasks=transcript.tasks,
         )
         system, user = self.prompts.messages(self._template(template))
         return (Message("system", fill(system, values)), Message("user", fill(user, values))), nonce

@@ -50,6 +50,7 @@ class Place(NamedTuple):
     position: str
     side: Side
     stage: str | None
+    instruction: str | None = None
 
     @property
     def speaker(self) -> str:
@@ -282,6 +283,7 @@ def _turn(number: int, place: Place, text: str) -> Turn:
         side=place.side,
         model_id="",
         stage=place.stage,
+        instruction=place.instruction,
         content=text,
     )
 

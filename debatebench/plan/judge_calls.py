@@ -44,7 +44,7 @@ class JudgeCalls:
         self._known: dict[tuple[str, Side | None, Layout], RehearsedDeliberation] = {}
         self._rehearsed: dict[tuple[object, ...], RehearsedDeliberation] = {}
         self._rest: dict[tuple[RehearsedDeliberation, frozenset[str]], RehearsedDeliberation] = {}
-        played = Layout(tuple(Place(turn.role, turn.role, turn.stage) for turn in plan.config.rounds))
+        played = Layout(tuple(Place(turn.role, turn.role, turn.stage, turn.instruction) for turn in plan.config.rounds))
         self._layouts: dict[str | None, Layout] = {None: played}
         self._by_places = {played.places: played}
 
@@ -53,7 +53,7 @@ class JudgeCalls:
         key = debate.debate_id if debate.attack is not None else debate.source_debate_id
         if key not in self._layouts:
             speeches = self._plan.speeches_of(debate)
-            places = tuple(Place(speech.position, speech.side, speech.stage) for speech in speeches)
+            places = tuple(Place(each.position, each.side, each.stage, each.instruction) for each in speeches)
             self._layouts[key] = self._by_places.setdefault(places, Layout(places))
         return self._layouts[key]
 

@@ -440,6 +440,11 @@ class Turn(Record):
     generation_id: Text | None = None
     call_id: Text | None = None
     metadata: Json = None
+    instruction: Text | None = Field(
+        None,
+        description="What the debate format asks of this speech, such as questions instead of arguments; null where it "
+        "asks nothing in particular.",
+    )
 
 
 class AttackedTurn(Record):

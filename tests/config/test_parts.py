@@ -114,9 +114,11 @@ def test_a_rubric_is_named_by_its_file_unless_it_states_a_version(tmp_path: Path
 def test_a_file_of_the_workspace_stands_before_the_packaged_one_and_beside_it(workspace: Workspace):
     own = write(workspace.root, "formats/karl_popper.yaml", "rounds: [{role: pro, stage: only}]")
     write(workspace.root, "formats/duel.yaml", "rounds: [{role: con, stage: only}]")
-    assert part_names(workspace, "formats") == ("duel", "karl_popper")
+    names = part_names(workspace, "formats")
+    assert names == tuple(sorted(names))
+    assert {"duel", "karl_popper"} < set(names)
     assert part_path(workspace, "formats", "karl_popper") == own
-    with pytest.raises(UsageError, match=r"No format 'jury' in configs/formats/\. Known: duel, karl_popper\."):
+    with pytest.raises(UsageError, match=r"No format 'jury' in configs/formats/\. Known: .*duel, karl_popper"):
         part_path(workspace, "formats", "jury")
     with pytest.raises(UsageError, match=r"No rubric '\.\./config' in configs/rubrics/\. Known: .*debateflow"):
         part_path(workspace, "rubrics", "../config")
@@ -177,12 +179,48 @@ def test_a_weakness_is_told_after_everything_else_and_only_where_there_is_one(wo
     values = debater_values(
         told, told.rounds[0], motion="M.", category=None, info_slide=None, transcript="", token_cap=None
     )
-    system, user = prompts.speaking(values, "pro")
+    system, user = prompts.speaking(values, told.rounds[0])
     assert (system, user) == (fill(prompts.debater_system("pro"), values), fill(prompts.debater_turn, values))
-    flawed, same_user = prompts.speaking(values, "pro", WEAKNESS.instruction)
+    flawed, same_user = prompts.speaking(values, told.rounds[0], WEAKNESS.instruction)
     assert flawed.startswith(system.rstrip())
     assert "Be {{ side }} about it." in flawed, "an instruction is text, and no template"
     assert same_user == user
+
+
+def test_the_task_of_a_round_stands_below_the_prompt_of_its_speech_and_of_no_other(workspace: Workspace):
+    plain, asked = CONFIG.rounds[0], CONFIG.rounds[0].model_copy(update={"instruction": "Ask {{ side }} questions."})
+    assert "instruction" not in plain.model_dump(), "configurations without one are as before"
+    told = CONFIG.model_copy(update={"rounds": (asked, *CONFIG.rounds[1:])})
+    assert "debater_instruction" not in load_prompts(workspace, CONFIG, ()).templates
+    prompts = load_prompts(workspace, told, ())
+    values = debater_values(told, asked, motion="M.", category=None, info_slide=None, transcript="", token_cap=None)
+    system, user = prompts.speaking(values, plain)
+    assert user == fill(prompts.debater_turn, values)
+    same_system, longer = prompts.speaking(values, asked)
+    assert same_system == system
+    assert longer.startswith(user.rstrip())
+    assert longer.endswith("\n\nAsk {{ side }} questions.\n"), "an instruction is text, and no template"
+
+
+def test_rounds_of_a_file_have_instructions_in_one_line(tmp_path: Path):
+    path = write(tmp_path, "asks.yaml", "rounds: [{role: con, stage: questions, instruction: ' Ask\n  thrice. '}]")
+    assert load_format(path)[0].instruction == "Ask thrice."
+    path.write_text("rounds: [{role: con, instruction: [Ask]}]")
+    with pytest.raises(ConfigError, match=r"rounds\[0\]\.instruction"):
+        load_format(path)
+
+
+@pytest.mark.parametrize("name", ["policy_cx", "pressure_questions"])
+def test_packaged_formats_with_tasks_give_each_side_as_many_speeches(name: str):
+    rounds = load_format(packaged("configs") / "formats" / f"{name}.yaml")
+    assert len(rounds) == 10
+    assert sum(turn.role == "pro" for turn in rounds) == 5
+    questions = [n for n, turn in enumerate(rounds) if turn.stage in ("cross-examination", "pressure question")]
+    assert questions
+    for n in questions:
+        assert rounds[n].instruction is not None
+        assert rounds[n + 1].role != rounds[n].role, "a question is answered by the other side at once"
+        assert rounds[n + 1].stage.startswith("answer")
 
 
 @pytest.mark.parametrize(

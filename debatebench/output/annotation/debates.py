@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES
+from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES, special_tasks
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.config_sections import config_sections
@@ -59,7 +59,8 @@ _RUN = """
 select source_run_tag, language, config from raw.runs where run_tag = ?
 """
 _SPEECHES = """
-select debate_id, side, position, stage, content from raw.turns where run_tag = ? order by debate_id, turn_index
+select debate_id, side, position, stage, instruction, content
+from raw.turns where run_tag = ? order by debate_id, turn_index
 """
 _DIMENSIONS = """
 select dimension, min_score, max_score, step, description, anchors, weight
@@ -169,6 +170,8 @@ class ShownDebate:
     """`pro` and `con`, or the four teams, in the order of the form."""
     category: str | None = None
     info_slide: str | None = None
+    tasks: str = ""
+    """What the format asks of particular speeches."""
 
     @property
     def is_of_teams(self) -> bool:
@@ -178,7 +181,8 @@ class ShownDebate:
     @property
     def rules(self) -> str:
         """Who speaks for what, as judges are told."""
-        return SPEAKING_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
+        rules = SPEAKING_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
+        return "\n".join(filter(None, (rules, self.tasks)))
 
     @property
     def names(self) -> dict[str, str]:
@@ -258,20 +262,22 @@ def _shown_debates(
     con: duckdb.DuckDBPyConnection, run_tag: str, dimensions: tuple[DimensionShown, ...]
 ) -> Iterator[ShownDebate]:
     """The debates in which every side or team speaks."""
-    turns: dict[str, list[tuple[str, str, str | None, str]]] = {}
+    turns: dict[str, list[tuple[str, str, str | None, str | None, str]]] = {}
     for debate_id, *turn in con.execute(_SPEECHES, [run_tag]).fetchall():
         turns.setdefault(debate_id, []).append(tuple(turn))
     for debate_id, how, motion, category, slide in con.execute(_DEBATES, {"run_tag": run_tag}).fetchall():
         is_of_teams = how == "british_parliamentary"
         sides = tuple(TEAMS if is_of_teams else TWO_SIDES)
-        speeches = tuple(
-            Speech(position if is_of_teams else side, stage, content)
-            for side, position, stage, content in turns.get(debate_id, ())
-        )
+        said = [
+            (position if is_of_teams else side, stage, instruction, content)
+            for side, position, stage, instruction, content in turns.get(debate_id, ())
+        ]
+        speeches = tuple(Speech(speaker, stage, content) for speaker, stage, _, content in said)
         if {speech.side for speech in speeches} == set(sides):
             asked = dimensions or ((_speaker_points(),) if is_of_teams else ())
             key = _key(run_tag, debate_id)
-            yield ShownDebate(key, debate_id, motion or "", speeches, asked, sides, category, slide)
+            tasks = special_tasks(each[:3] for each in said)
+            yield ShownDebate(key, debate_id, motion or "", speeches, asked, sides, category, slide, tasks)
 
 
 def _speaker_points() -> DimensionShown:
