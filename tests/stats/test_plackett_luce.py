@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import plackett_luce_strengths
 
 from debatebench.stats import sql as udfs
 from debatebench.stats.bradley_terry import ELO_PER_LOG_STRENGTH, covariances
@@ -79,38 +80,14 @@ def average_log_likelihood(held: Sequence[Debate], strengths: np.ndarray) -> flo
     return total
 
 
-def hunters_strengths(held: Sequence[Debate], count: int) -> np.ndarray:
-    """Hunter's MM algorithm (2004) over all orders that agree with each ranking."""
-    gamma = np.ones(count)
-    terms = []
-    wins = np.zeros(count)
-    for _, places in held:
-        orders = [
-            order for order in itertools.permutations(places) if list(map(places.get, order)) == sorted(places.values())
-        ]
-        for order in orders:
-            for at in range(len(order) - 1):
-                wins[order[at] - 1] += 1 / len(orders)
-                terms.append(([code - 1 for code in order[at:]], 1 / len(orders)))
-    for _ in range(20_000):
-        below = np.zeros(count)
-        for members, weight in terms:
-            below[members] += weight / gamma[members].sum()
-        new = wins / below
-        new /= np.exp(np.log(new).mean())
-        change = np.abs(np.log(new) - np.log(gamma)).max()
-        gamma = new
-        if change < 1e-13:
-            break
-    return np.asarray(np.log(gamma))
-
-
 @pytest.mark.parametrize("ties", [0.0, 0.3])
 def test_strengths_are_those_of_hunters_algorithm_and_of_the_definition(ties: float) -> None:
     held = drawn(24, [0.8, 0.4, 0.1, -0.2, -0.4, -0.7], random.Random(4), ties)
     fitted = fit(ranked(held))
     assert not fitted.is_separated
-    assert fitted.strengths == pytest.approx(hunters_strengths(held, 6), abs=1e-6)
+    assert fitted.strengths == pytest.approx(
+        plackett_luce_strengths([places for _, places in held], range(1, 7)), abs=1e-6
+    )
     best = average_log_likelihood(held, fitted.strengths)
     for debater in range(6):
         for step in (-1e-4, 1e-4):
