@@ -403,7 +403,7 @@ class Browsing(Person):
         tab.page.wait_for_function(IS_SETTLED)
         model = self.forms[tab.key]
         form = answered(tab.page.evaluate(READ))
-        other = model.saved if tab.is_apart else next(iter(model.asides.values()))
+        other = self.shown(tab.key) if tab.is_apart else next(iter(model.asides.values()))
         names = [*{**form, **tab.form, "winner": None}]
         assert form != tab.form
         assert any(form.get(name) != tab.form.get(name) for name in names)
@@ -473,6 +473,11 @@ class Browsing(Person):
         tab.page.route("**/draft", lose, times=1)
         self.answer(tab, *drawn)
         self.not_saved(tab, "the server does not answer")
+        if (before := tab.form.get(drawn[0])) is not None and self.draw.random() < 0.5:
+            # The page cannot know that the server has it, and what was there before is saved again.
+            self.answer(tab, drawn[0], before)
+            self.expect_save(tab, *drawn)
+            drawn = drawn[0], before
         self.saved_again(tab, *drawn)
 
     def lose_hand_in(self, tab: Tab) -> None:
