@@ -134,6 +134,7 @@ class Views:
                     "scale": {name: plain(getattr(each.scale, name)) for name in ("low", "high", "step")},
                     "anchors": {anchor.score: anchor.text for anchor in each.anchors},
                     "weight": float(each.weight),
+                    "asked": debate.asked_of(each),
                     "guidance": [{"when": when, "text": text} for when, text in each.guidance],
                 }
                 for each in debate.dimensions
