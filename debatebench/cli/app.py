@@ -49,6 +49,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "report": publish.report,
         "plot": picture.plot,
         "summarize": show.summarize,
+        "sample-debates": show.sample_debates,
         "rate": warehouse.rate,
         "export": export.export,
         "upload": store.upload,
@@ -71,6 +72,8 @@ ALIASES = {
     "leaderboard": "show-leaderboard",
     "upload-results": "upload",
 }
+FORMER_GROUPS = {"results": ("rate", "summarize", "plot", "show-leaderboard", "inspect-debate")}
+"""Commands as the original harness calls them, under a word of its own: `debatebench results rate`."""
 FORMER_OPTIONS = {
     "docs": {"--out": "--out-dir"},
     "export": {"--out": "--out-dir"},
@@ -131,6 +134,12 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     for alias, name in ALIASES.items():
         if alias in arguments:
             _add(app, alias, COMMANDS[name], hidden=True)
+    for word, names in FORMER_GROUPS.items():
+        if word in arguments:
+            former = typer.Typer(help="The same commands without this word.", no_args_is_help=True)
+            for name in names:
+                _add(former, name, COMMANDS[name])
+            app.add_typer(former, name=word, hidden=True)
     return app
 
 

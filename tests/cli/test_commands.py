@@ -45,6 +45,7 @@ COMMANDS = [
     "report",
     "plot",
     "summarize",
+    "sample-debates",
     "rate",
     "export",
     "upload",

@@ -53,6 +53,7 @@ RULES = {
     "report": Rule("warns", ("--run-tag", "FIRST")),
     "plot": Rule("warns", ("--select", "winner_counts", "--format", "svg")),
     "summarize": Rule("warns"),
+    "sample-debates": Rule("warns"),
     "rate": Rule("brings_up_to_date", ("--run-tag", "FIRST")),
     "export": Rule("refuses", ("--format", "parquet", "--out-dir", "OUT")),
     "upload": Rule("reads_none", ("--bucket", "b", "--source", "SITE", "--dry-run")),
