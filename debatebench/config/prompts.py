@@ -25,6 +25,7 @@ from debatebench.config.transcript_layout import (
     escape_speech,
 )
 from debatebench.shared.amounts import known_names
+from debatebench.shared.categories import of_category
 from debatebench.shared.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -276,16 +277,21 @@ def judge_values(
     info_slide: str | None,
     transcript: str,
     tasks: str = "",
+    guided: str | None = None,
 ) -> dict[str, str]:
     """Placeholder → text for a judge's system and user templates, one value for each of `JUDGE_PLACEHOLDERS`.
 
-    `form` is that of the answer, and `tasks` says what the format asks of particular speeches.
+    `form` is that of the answer, and `tasks` says what the format asks of particular speeches. `guided` is the category
+    of which the rubric says what it asks of each side.
     """
     rules = _with_tasks(_rules(is_of_teams=True), tasks) if form.is_of_teams else tasks
     return {
         **topic_values(motion, category, info_slide),
         "language": config.language,
-        "dimensions": "\n".join([_dimension_line(name, d) for name, d in form.dimensions.items()]),
+        "dimensions": "\n".join(
+            _dimension_line(name, d, guidance_lines(d, guided, is_of_teams=form.is_of_teams))
+            for name, d in form.dimensions.items()
+        ),
         "answer_shape": form.shape(),
         "transcript": f"{rules}\n\n{transcript}" if rules else transcript,
     }
@@ -327,14 +333,18 @@ def stage_values(
     role: str | None = None,
     allows_tie: bool | None = None,
     tasks: str = "",
+    guided: str | None = None,
 ) -> dict[str, str]:
     """Placeholder → text for the templates of a stage, one value for each of `STAGE_PLACEHOLDERS`.
 
     `form` is that of the answer, None where it is a text. `rubric` replaces the description of its dimensions.
-    `allows_tie` is None where no winner is asked for, and `tasks` says what the format asks of particular speeches.
+    `allows_tie` is None where no winner is asked for; `tasks` and `guided` are as in `judge_values`.
     """
     team = BP_TEAMS.get(position or "", "")
-    lines = [_dimension_line(name, d) for name, d in (form.dimensions if form else {}).items()]
+    lines = [
+        _dimension_line(name, d, guidance_lines(d, guided, is_of_teams=is_of_teams))
+        for name, d in (form.dimensions if form else {}).items()
+    ]
     return {
         **topic_values(motion, category, info_slide, escape=escape_material),
         "language": config.language,
@@ -392,10 +402,27 @@ def _length_hint(token_cap: int | None) -> str:
     return f"At most {token_cap} tokens, after which the speech is cut off; plan to stay well below."
 
 
-def _dimension_line(name: str, dimension: DimensionConfig) -> str:
-    """One line of the rubric: name, scale, description; and a line below it for each score whose meaning is given."""
+def guidance_lines(dimension: DimensionConfig, category: str | None, *, is_of_teams: bool) -> list[str]:
+    """A line for each side that says what a dimension asks of it in debates of a category; none where nothing does."""
+    found = of_category(dimension.by_category, category)
+    if found is None:
+        return []
+    name, asked = found
+    sides = {"pro": asked.pro, "con": asked.con}
+    return [
+        f"{_bench(side) if is_of_teams else side.upper()} in the category {name}: {text}"
+        for side, text in sides.items()
+    ]
+
+
+def _bench(side: str) -> str:
+    return " and ".join(team for team, of in BP_POSITIONS.items() if of == side)
+
+
+def _dimension_line(name: str, dimension: DimensionConfig, guidance: Iterable[str] = ()) -> str:
+    """One line of the rubric: name, scale, description; below it `guidance`, and a line for each score's meaning."""
     line = f"- {name}: {dimension.scale}"
     line = f"{line}. {dimension.description}" if dimension.description else f"{line}."
     # In the order of the scores, which a stored plan has lost: its keys are sorted as texts.
     anchors = sorted(dimension.anchors.items(), key=lambda anchor: Decimal(anchor[0]))
-    return "\n".join([line, *(f"  {score} = {meaning}" for score, meaning in anchors)])
+    return "\n".join([line, *(f"  {each}" for each in guidance), *(f"  {score} = {said}" for score, said in anchors)])

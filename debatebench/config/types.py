@@ -70,6 +70,13 @@ class Preferences(_Frozen):
     """While it weighs this dimension against the others."""
 
 
+class SideGuidance(_Frozen):
+    """What a dimension asks of each side."""
+
+    pro: str
+    con: str
+
+
 class WholeConfig(_Frozen):
     """How a judge method judges the debate as a whole.
 
@@ -88,7 +95,8 @@ class DimensionConfig(_Frozen):
 
     Where judges are compared with people, `weight` is its weight in the whole debate, and scores of both sides that
     differ by no more than `tie_band` count as a tie. A judge method that decides each dimension may name no winner on
-    it only if `ties` is true, and gets the texts of `preferences`. `anchors` says what a score means, by score as text.
+    it only if `ties` is true, and gets the texts of `preferences`. `anchors` says what a score means, by score as text,
+    and `by_category` what the dimension asks of each side in debates of a category.
     """
 
     min: ScoreValue = Decimal(1)
@@ -100,6 +108,7 @@ class DimensionConfig(_Frozen):
     ties: bool = True
     preferences: Preferences = Preferences()
     anchors: dict[str, str] = Field(default_factory=dict)
+    by_category: dict[str, SideGuidance] = Field(default_factory=dict, exclude_if=lambda value: not value)
     step: ScoreValue | None = Field(None, gt=0)
 
     @cached_property
@@ -141,6 +150,7 @@ class DimensionConfig(_Frozen):
             "allows_ties": self.ties,
             "tie_band": self.tie_band,
             "anchors": self.anchors or None,
+            "by_category": {name: each.model_dump() for name, each in self.by_category.items()} or None,
         }
 
 
@@ -287,7 +297,7 @@ class WeaknessConfig(_Frozen):
 
 
 # Settings of a dimension that the first versions did not have.
-_LATER = {"weight", "tie_band", "ties", "preferences", "anchors", "step"}
+_LATER = {"weight", "tie_band", "ties", "preferences", "anchors", "step", "by_category"}
 
 
 class Config(_Frozen):

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.config.prompts import DebateAtAGlance, fill, judge_values, stage_values
+from debatebench.config.prompts import DebateAtAGlance, fill, guidance_lines, judge_values, stage_values
 from debatebench.config.transcript_layout import Section, fenced, render_material, render_transcript
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
@@ -172,6 +172,8 @@ class Deliberation:
         self.config = config
         self.prompts = prompts
         self.transcript = transcript.as_shown_to(seat)
+        self.guided = transcript.category
+        """The category of which the judge is told what the rubric asks of each side. A method may set it to None."""
         self.positions = transcript.positions(seat.first)
         self.steps: dict[str, AskedStep] = {}
         self._ask = ask
@@ -262,7 +264,14 @@ class Deliberation:
         stage = template.rpartition("/")[2]
         rubric = self._weights() if stage == "summary" else None
         messages, nonce = self._stage(
-            template, sections, form, dimension, position, rubric=rubric, allows_tie=form.allows_tie
+            template,
+            sections,
+            form,
+            dimension,
+            position,
+            rubric=rubric,
+            allows_tie=form.allows_tie,
+            guided=None if is_extracted else self.guided,
         )
         hints = self._hints(form, stage, dimension)
         if is_extracted:
@@ -294,6 +303,7 @@ class Deliberation:
             **self._topic(),
             transcript=fenced(shown, nonce, is_order_drawn=self._is_order_drawn),
             tasks=self.transcript.tasks,
+            guided=self.guided,
         )
         messages = (
             Message("system", fill(self.prompts.templates[name], values)),
@@ -347,10 +357,12 @@ class Deliberation:
         rubric: str | None = None,
         slide: bool = True,
         allows_tie: bool | None = None,
+        guided: str | None = None,
     ) -> tuple[tuple[Message, ...], str]:
         """The messages of a step, and the nonce of the delimiters around its material.
 
-        `rubric` replaces the description of the dimensions, and without a `slide` the info slide is left out.
+        `rubric` replaces the description of the dimensions, and without a `slide` the info slide is left out. `guided`
+        is the category of which a rubric with scales says what it asks of each side.
         """
         transcript = self.transcript
         if speech is not None:
@@ -380,6 +392,7 @@ class Deliberation:
             role=None if speech is None else speech.role,
             allows_tie=allows_tie,
             tasks=transcript.tasks,
+            guided=guided,
         )
         system, user = self.prompts.messages(self._template(template))
         return (Message("system", fill(system, values)), Message("user", fill(user, values))), nonce
@@ -394,13 +407,25 @@ class Deliberation:
         if dimension is None:
             whole: str | None = getattr(self.config.whole.preferences, stage)
             return whole or self._rubric(stage)
+        return "\n".join([self._wanted(dimension, stage), *self._guidance(dimension)])
+
+    def _wanted(self, dimension: str, stage: str) -> str:
         settings = self.config.dimensions[dimension]
         preference: str | None = getattr(settings.preferences, stage)
         return preference or settings.description or f"How good was each side's {dimension}?"
 
+    def _guidance(self, dimension: str) -> list[str]:
+        """What the dimension asks of each side in this debate's category."""
+        settings = self.config.dimensions[dimension]
+        return guidance_lines(settings, self.guided, is_of_teams=self.transcript.is_of_teams)
+
     def _rubric(self, stage: str) -> str:
         """The dimensions without their scales, for a text about all of them."""
-        return "\n".join(f"- {name}: {self._preference(name, stage)}" for name in self.config.dimensions)
+        lines = (
+            "\n".join([f"- {name}: {self._wanted(name, stage)}", *(f"  {each}" for each in self._guidance(name))])
+            for name in self.config.dimensions
+        )
+        return "\n".join(lines)
 
     def _weights(self) -> str:
         """The dimensions with their weights, and what to look for."""

@@ -298,6 +298,9 @@ def _of_dimensions(
                 f"{name} (anchors)",
                 "; ".join(f"{score} = {anchors[score]}" for score in sorted(anchors)),
             )
+        for category, asked in mapping(dimension.by_category).items():
+            for side, text in mapping(asked).items():
+                yield "dimensions", f"{name} ({category}, {side})", text
         yield "scales", name, scale
         yield "scales", f"{name} numbers", numbers
     if in_order:

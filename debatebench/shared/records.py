@@ -307,6 +307,10 @@ class Dimension(Record):
         Decimal(0), description="Scores of both sides that differ by no more than this count as a tie."
     )
     anchors: Json = Field(None, description="What a score means, by score; null where the rubric does not say.")
+    by_category: Json = Field(
+        None,
+        description="What it asks of pro and of con, by category of topics; null where the rubric does not say.",
+    )
 
 
 class ScheduledDebate(Record):
