@@ -89,7 +89,7 @@ class StoredDebate(dict[str, Any]):
     """A debate as `find_debate` describes it; as text it is what `debatebench inspect-debate` prints."""
 
     def __repr__(self) -> str:
-        sides = " against ".join(str(debater) for _, debater in _seats(self))
+        sides = " against ".join(str(debater) for _, debater in seats_of(self))
         return f"<debate {self['debate_id']} of run '{self['run_tag']}': {sides}>"
 
     def __str__(self) -> str:
