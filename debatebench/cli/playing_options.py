@@ -181,7 +181,7 @@ class PlayedOptions(JudgeOptions):
             "--debate-format",
             metavar="NAME",
             autocompletion=completion.formats,
-            help="Play the rounds of configs/formats/NAME.yaml, such as karl_popper, instead of those of config.yaml.",
+            help="Play the rounds of configs/formats/NAME.yaml, such as policy_cx, instead of those of config.yaml.",
         ),
     ] = None
     weaknesses_path: Annotated[

@@ -172,12 +172,13 @@ def read_rounds(setting: Setting) -> tuple[Round, ...]:
         setting.refuse("a list with at least one turn")
     rounds = []
     for entry in entries:
-        entry.allow(("role", "speaker", "stage", "max_tokens", "token_limit", "language"))
+        entry.allow(("role", "speaker", "stage", "max_tokens", "token_limit", "language", "instruction"))
         role, cap = entry.at("role", "speaker"), entry.at("max_tokens", "token_limit")
         rounds.append(
             Round(
                 role=role.field(Round, "role"),
                 max_tokens=cap.field(Round, "max_tokens"),
+                instruction=" ".join((entry.at("instruction").optional_text() or "").split()) or None,
                 **entry.fields(Round, "stage", "language"),
             )
         )

@@ -16,7 +16,7 @@ precedence over the file, and has no front matter. The prompts of a judge method
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Literal
 from debatebench.config.answer_form import TWO_SIDES
 from debatebench.config.prompts import (
     DEBATER_PLACEHOLDERS,
+    INSTRUCTION_PLACEHOLDERS,
+    INSTRUCTION_TEMPLATE,
     JUDGE_PLACEHOLDERS,
     PLACEHOLDER,
     STAGE_PLACEHOLDERS,
     USER_LINE,
-    WEAKNESS_PLACEHOLDERS,
     WEAKNESS_TEMPLATE,
     PromptSet,
     repair_stage,
@@ -124,10 +125,10 @@ def load_prompts(
         given |= {"debater_pro": config.system_prompt_pro, "debater_con": config.system_prompt_con}
     variant = f"_{debater_style}" if debater_style not in (None, "default") else ""
     found: dict[str, _Template] = {}
-    speaking = ("debater_pro", "debater_con", "debater_turn", *([WEAKNESS_TEMPLATE] if config.weaknesses else []))
     kept = {} if begun is None else {name: text for name, text in begun.templates.items() if name.startswith("judge")}
     kept = {name: text for name, text in kept.items() if f"prompts/{name}.md" not in files}
-    for name in (*speaking, *_judging_names({*files, *(f"prompts/{each}.md" for each in kept)}, judges, templates_of)):
+    judging = _judging_names({*files, *(f"prompts/{each}.md" for each in kept)}, judges, templates_of)
+    for name in (*_speaking_names(config), *judging):
         text = given.get(name)
         if text is None and begun is not None and name in kept:
             style = name.removeprefix("judge_")
@@ -165,6 +166,15 @@ def _by_style(files: Mapping[str, Path]) -> dict[str, Path]:
         if (found := _IN_STYLE_FOLDER.fullmatch(name))
     }
     return {**in_folders, **files}
+
+
+def _speaking_names(config: Config) -> Iterator[str]:
+    """The names of all templates of the debaters, in order."""
+    yield from ("debater_pro", "debater_con", "debater_turn")
+    if any(turn.instruction is not None for turn in config.rounds):
+        yield INSTRUCTION_TEMPLATE
+    if config.weaknesses:
+        yield WEAKNESS_TEMPLATE
 
 
 def _judging_names(
@@ -238,10 +248,10 @@ def _check(name: str, text: str, source: str) -> None:
     known: tuple[str, ...] = DEBATER_PLACEHOLDERS
     if name.startswith("judge"):
         known = STAGE_PLACEHOLDERS if is_stage else JUDGE_PLACEHOLDERS
-    elif name == WEAKNESS_TEMPLATE:
-        known = WEAKNESS_PLACEHOLDERS
+    elif name in (WEAKNESS_TEMPLATE, INSTRUCTION_TEMPLATE):
+        known = INSTRUCTION_PLACEHOLDERS
     _check_placeholders(text, known, source)
-    if name == WEAKNESS_TEMPLATE and all(match[1] != "instruction" for match in PLACEHOLDER.finditer(text)):
+    if known == INSTRUCTION_PLACEHOLDERS and all(match[1] != "instruction" for match in PLACEHOLDER.finditer(text)):
         raise ConfigError(f"{source}: found no placeholder '{{{{ instruction }}}}'; allowed: a prompt that shows it.")
     if not is_stage:
         return

@@ -26,6 +26,7 @@ from debatebench.config.transcript_layout import (
     escape_speech,
 )
 from debatebench.shared.amounts import known_names
+from debatebench.shared.categories import of_category
 from debatebench.shared.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ DEBATER_PLACEHOLDERS = (
 )
 """The placeholders allowed in `debater_pro.md`, `debater_con.md` and `debater_turn.md`."""
 
-WEAKNESS_PLACEHOLDERS = (*DEBATER_PLACEHOLDERS, "instruction")
-"""The placeholders allowed in `debater_weakness.md`; `instruction` is required."""
+INSTRUCTION_PLACEHOLDERS = (*DEBATER_PLACEHOLDERS, "instruction")
+"""The placeholders allowed in `debater_weakness.md` and `debater_instruction.md`; `instruction` is required."""
 
 JUDGE_PLACEHOLDERS = ("motion", "category", "info_slide", "language", "dimensions", "answer_shape", "transcript")
 """The placeholders allowed in `judge_<style>.md` and `judge_user.md`."""
@@ -92,6 +93,9 @@ STAGE_PLACEHOLDERS = (
 WEAKNESS_TEMPLATE = "debater_weakness"
 """The template that tells a debater which weakness its speech is to have, at the end of its system message."""
 
+INSTRUCTION_TEMPLATE = "debater_instruction"
+"""The template that tells a debater what the format asks of its speech, at the end of the user message."""
+
 USER_LINE = "<!-- user -->"
 """The line of a prompt of a judge method that separates the system message from the user message."""
 
@@ -129,13 +133,18 @@ class PromptSet(BaseModel):
         """The system template of a side."""
         return self.templates[f"debater_{side}"]
 
-    def speaking(self, values: Mapping[str, str], side: Side, instruction: str | None = None) -> tuple[str, str]:
-        """The system and the user message to a debater; with an `instruction`, what is to be wrong with its speech."""
-        system = fill(self.debater_system(side), values)
-        if instruction is not None:
-            told = fill(self.templates[WEAKNESS_TEMPLATE], {**values, "instruction": instruction})
-            system = f"{system.rstrip()}\n\n{told}"
-        return system, fill(self.debater_turn, values)
+    def speaking(self, values: Mapping[str, str], turn: Round, flaw: str | None = None) -> tuple[str, str]:
+        """The system and the user message to the debater of a turn; `flaw` is what is to be wrong with its speech."""
+        system, user = fill(self.debater_system(turn.role), values), fill(self.debater_turn, values)
+        if flaw is not None:
+            system = self._told(system, WEAKNESS_TEMPLATE, values, flaw)
+        if turn.instruction is not None:
+            user = self._told(user, INSTRUCTION_TEMPLATE, values, turn.instruction)
+        return system, user
+
+    def _told(self, message: str, template: str, values: Mapping[str, str], instruction: str) -> str:
+        """The message with an instruction at its end."""
+        return f"{message.rstrip()}\n\n{fill(self.templates[template], {**values, 'instruction': instruction})}"
 
     @property
     def debater_turn(self) -> str:
@@ -271,17 +280,24 @@ def judge_values(
     category: str | None,
     info_slide: str | None,
     transcript: str,
+    tasks: str = "",
+    guided: str | None = None,
 ) -> dict[str, str]:
     """Placeholder → text for a judge's system and user templates, one value for each of `JUDGE_PLACEHOLDERS`.
 
-    `form` is that of the answer.
+    `form` is that of the answer, and `tasks` says what the format asks of particular speeches. `guided` is the category
+    of which the rubric says what it asks of each side.
     """
+    rules = _with_tasks(_rules(is_of_teams=True), tasks) if form.is_of_teams else tasks
     return {
         **topic_values(motion, category, info_slide),
         "language": config.language,
-        "dimensions": "\n".join([_dimension_line(name, d) for name, d in form.dimensions.items()]),
+        "dimensions": "\n".join(
+            _dimension_line(name, d, guidance_lines(d, guided, is_of_teams=form.is_of_teams))
+            for name, d in form.dimensions.items()
+        ),
         "answer_shape": form.shape(),
-        "transcript": f"{_rules(is_of_teams=True)}\n\n{transcript}" if form.is_of_teams else transcript,
+        "transcript": f"{rules}\n\n{transcript}" if rules else transcript,
     }
 
 
@@ -323,19 +339,25 @@ def stage_values(
     earlier: int = 0,
     earlier_preference: str = "",
     has_analyses: bool = False,
+    tasks: str = "",
+    guided: str | None = None,
 ) -> dict[str, str]:
     """Placeholder → text for the templates of a stage, one value for each of `STAGE_PLACEHOLDERS`.
 
     `form` is that of the answer, None where it is a text. `rubric` replaces the description of its dimensions.
     `allows_tie` is None where no winner is asked for. `earlier` is the number of speeches before the one that is
     analysed, and `has_analyses` says whether the material has analyses of speeches in their place, or judgments.
+    `tasks` and `guided` are as in `judge_values`.
     """
     team = BP_TEAMS.get(position or "", "")
-    lines = [_dimension_line(name, d) for name, d in (form.dimensions if form else {}).items()]
+    lines = [
+        _dimension_line(name, d, guidance_lines(d, guided, is_of_teams=is_of_teams))
+        for name, d in (form.dimensions if form else {}).items()
+    ]
     return {
         **topic_values(motion, category, info_slide, escape=escape_material),
         "language": config.language,
-        "format": _rules(is_of_teams=is_of_teams),
+        "format": _with_tasks(_rules(is_of_teams=is_of_teams), tasks),
         "dimension": dimension or "",
         "preference": preference,
         "dimensions": "\n".join(lines) if rubric is None else rubric,
@@ -352,7 +374,7 @@ def stage_values(
         "team": team,
         "half": team.partition(" ")[0].lower(),
         "role": role or "",
-        "rules": SPEAKING_RULES["british_parliamentary" if is_of_teams else "two_sided"],
+        "rules": _with_tasks(SPEAKING_RULES["british_parliamentary" if is_of_teams else "two_sided"], tasks),
         "tie": "allowed" if allows_tie else "",
         "no_tie": "not allowed" if allows_tie is False else "",
         "earlier": str(earlier) if earlier else "",
@@ -368,6 +390,10 @@ def stage_values(
 
 def _in_one_line(text: str) -> str:
     return escape_material(" ".join(text.split()))
+
+
+def _with_tasks(rules: str, tasks: str) -> str:
+    return f"{rules}\n{tasks}" if tasks else rules
 
 
 def _rules(*, is_of_teams: bool) -> str:
@@ -393,10 +419,27 @@ def _length_hint(token_cap: int | None) -> str:
     return f"At most {token_cap} tokens, after which the speech is cut off; plan to stay well below."
 
 
-def _dimension_line(name: str, dimension: DimensionConfig) -> str:
-    """One line of the rubric: name, scale, description; and a line below it for each score whose meaning is given."""
+def guidance_lines(dimension: DimensionConfig, category: str | None, *, is_of_teams: bool) -> list[str]:
+    """A line for each side that says what a dimension asks of it in debates of a category; none where nothing does."""
+    found = of_category(dimension.by_category, category)
+    if found is None:
+        return []
+    name, asked = found
+    sides = {"pro": asked.pro, "con": asked.con}
+    return [
+        f"{_bench(side) if is_of_teams else side.upper()} in the category {name}: {text}"
+        for side, text in sides.items()
+    ]
+
+
+def _bench(side: str) -> str:
+    return " and ".join(team for team, of in BP_POSITIONS.items() if of == side)
+
+
+def _dimension_line(name: str, dimension: DimensionConfig, guidance: Iterable[str] = ()) -> str:
+    """One line of the rubric: name, scale, description; below it `guidance`, and a line for each score's meaning."""
     line = f"- {name}: {dimension.scale}"
     line = f"{line}. {dimension.description}" if dimension.description else f"{line}."
     # In the order of the scores, which a stored plan has lost: its keys are sorted as texts.
     anchors = sorted(dimension.anchors.items(), key=lambda anchor: Decimal(anchor[0]))
-    return "\n".join([line, *(f"  {score} = {meaning}" for score, meaning in anchors)])
+    return "\n".join([line, *(f"  {each}" for each in guidance), *(f"  {score} = {said}" for score, said in anchors)])

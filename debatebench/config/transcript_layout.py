@@ -78,6 +78,8 @@ Speeches may be transcripts of what was said aloud. Look past words that were re
 # The same words whichever side is shown first, so that only the order differs.
 _ORDER_IS_DRAWN = "Which side stands first in each exchange was drawn by lot and says nothing about who spoke first."
 
+_TASKS = "By the rules of the format, the speakers were told for these speeches:"
+
 _MARKER = re.compile(r"\[(PRO|CON) \|(?: (.*))?\]")
 _BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _LINE = re.compile(f"[^{_BREAKS}]+")
@@ -194,6 +196,19 @@ def render_material(sections: Iterable[Section]) -> str:
     """
     shown = [f"{_section_marker(section)}\n{escape_material(section.text)}\n" for section in sections]
     return "\n".join([*shown, _MATERIAL_END])
+
+
+def special_tasks(speeches: Iterable[tuple[str, str | None, str | None]]) -> str:
+    """What the format asks of particular speeches, each task once in the order of the speeches; empty without any.
+
+    `speeches` are the position, the stage and the instruction of each.
+    """
+    tasks = dict.fromkeys(
+        f"- {position.upper()}, {' '.join((stage or 'speech').split())}: {' '.join(instruction.split())}"
+        for position, stage, instruction in speeches
+        if instruction
+    )
+    return "\n".join([_TASKS, *map(escape_material, tasks)]) if tasks else ""
 
 
 def fenced(shown: str, nonce: str, *, is_order_drawn: bool, what: str = "speeches") -> str:

@@ -30,12 +30,17 @@ class _Frozen(BaseModel):
 
 
 class Round(_Frozen):
-    """One turn of the debate format: its speaker, stage and token limit."""
+    """One turn of the debate format: its speaker, stage and token limit.
+
+    `instruction` is what the format asks of this speech, such as questions instead of arguments. The speaker is told,
+    and so are the judges.
+    """
 
     role: Side
     stage: str = "turn"
     max_tokens: int | None = Field(None, gt=0)
     language: str | None = None
+    instruction: str | None = Field(None, exclude_if=lambda text: text is None)
 
     def token_cap(self, debater: MemberConfig) -> int | None:
         """Limit on this turn's completion: the lower of the round's and the debater's; None when neither has one."""
@@ -57,6 +62,13 @@ class Preferences(_Frozen):
     """While it weighs this dimension against the others."""
 
 
+class SideGuidance(_Frozen):
+    """What a dimension asks of each side."""
+
+    pro: str
+    con: str
+
+
 class WholeConfig(_Frozen):
     """How a judge method judges the debate as a whole.
 
@@ -75,7 +87,8 @@ class DimensionConfig(_Frozen):
 
     Where judges are compared with people, `weight` is its weight in the whole debate, and scores of both sides that
     differ by no more than `tie_band` count as a tie. A judge method that decides each dimension may name no winner on
-    it only if `ties` is true, and gets the texts of `preferences`. `anchors` says what a score means, by score as text.
+    it only if `ties` is true, and gets the texts of `preferences`. `anchors` says what a score means, by score as text,
+    and `by_category` what the dimension asks of each side in debates of a category.
     """
 
     min: ScoreValue = Decimal(1)
@@ -87,6 +100,7 @@ class DimensionConfig(_Frozen):
     ties: bool = True
     preferences: Preferences = Preferences()
     anchors: dict[str, str] = Field(default_factory=dict)
+    by_category: dict[str, SideGuidance] = Field(default_factory=dict, exclude_if=lambda value: not value)
     step: ScoreValue | None = Field(None, gt=0)
 
     @cached_property
@@ -128,6 +142,7 @@ class DimensionConfig(_Frozen):
             "allows_ties": self.ties,
             "tie_band": self.tie_band,
             "anchors": self.anchors or None,
+            "by_category": {name: each.model_dump() for name, each in self.by_category.items()} or None,
         }
 
 
@@ -274,7 +289,7 @@ class WeaknessConfig(_Frozen):
 
 
 # Settings of a dimension that the first versions did not have.
-_LATER = {"weight", "tie_band", "ties", "preferences", "anchors", "step"}
+_LATER = {"weight", "tie_band", "ties", "preferences", "anchors", "step", "by_category"}
 
 
 class Config(_Frozen):

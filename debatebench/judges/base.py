@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import TWO_SIDES
-from debatebench.config.transcript_layout import BP_POSITIONS, BP_ROLES, in_order
+from debatebench.config.transcript_layout import BP_POSITIONS, BP_ROLES, in_order, special_tasks
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -46,6 +46,11 @@ class Transcript:
         present = {turn.position for turn in self.turns}
         teams = [team for team in BP_POSITIONS if team in present]
         return tuple(sorted(teams, key=lambda team: (list(BP_POSITIONS).index(team) // 2, order[BP_POSITIONS[team]])))
+
+    @property
+    def tasks(self) -> str:
+        """What the debate format asks of particular speeches; empty without any."""
+        return special_tasks((self.position_of(turn), turn.stage, turn.instruction) for turn in self.turns)
 
     def names(self, first: Side | None) -> dict[str, str]:
         """Position → the name of the debater who holds it."""

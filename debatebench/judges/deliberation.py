@@ -13,7 +13,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.config.prompts import DebateAtAGlance, fill, judge_values, repair_stage, stage_values
+from debatebench.config.prompts import (
+    DebateAtAGlance,
+    fill,
+    guidance_lines,
+    judge_values,
+    repair_stage,
+    stage_values,
+)
 from debatebench.config.transcript_layout import Section, escape_material, fenced, render_material, render_transcript
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config, MemberConfig
+    from debatebench.config.types import Config, MemberConfig, Preferences
     from debatebench.judges.base import Seat, Transcript
 
 OVERALL = "overall"
@@ -188,6 +195,8 @@ class Deliberation:
         self.config = config
         self.prompts = prompts
         self.transcript = transcript.as_shown_to(seat)
+        self.guided = transcript.category
+        """The category of which the judge is told what the rubric asks of each side. A method may set it to None."""
         self.positions = transcript.positions(seat.first)
         self.steps: dict[str, AskedStep] = {}
         self._ask = ask
@@ -276,7 +285,16 @@ class Deliberation:
         form = self._with_reasons(form, self._template(template))
         stage = template.rpartition("/")[2]
         rubric = self._weights() if stage == "summary" else None
-        shown = self._stage(template, sections, form, dimension, position, rubric=rubric, allows_tie=form.allows_tie)
+        shown = self._stage(
+            template,
+            sections,
+            form,
+            dimension,
+            position,
+            rubric=rubric,
+            allows_tie=form.allows_tie,
+            guided=None if is_extracted else self.guided,
+        )
         hints = self._hints(form, stage, dimension)
         if is_extracted:
             hints["task"] = "extraction"
@@ -302,7 +320,12 @@ class Deliberation:
             shown = render_transcript(self.transcript.turns)
         nonce = self._nonce(shown)
         values = judge_values(
-            self.config, form, **self._topic(), transcript=fenced(shown, nonce, is_order_drawn=self._is_order_drawn)
+            self.config,
+            form,
+            **self._topic(),
+            transcript=fenced(shown, nonce, is_order_drawn=self._is_order_drawn),
+            tasks=self.transcript.tasks,
+            guided=self.guided,
         )
         messages = (
             Message("system", fill(self.prompts.templates[name], values)),
@@ -356,10 +379,12 @@ class Deliberation:
         rubric: str | None = None,
         slide: bool = True,
         allows_tie: bool | None = None,
+        guided: str | None = None,
     ) -> Shown:
         """The messages of a step.
 
-        `rubric` replaces the description of the dimensions, and without a `slide` the info slide is left out.
+        `rubric` replaces the description of the dimensions, and without a `slide` the info slide is left out. `guided`
+        is the category of which a rubric with scales says what it asks of each side.
         """
         transcript = self.transcript
         if speech is not None:
@@ -393,6 +418,8 @@ class Deliberation:
             earlier=0 if speech is None else len(earlier),
             earlier_preference="" if speech is None else self._earlier_preference(dimension),
             has_analyses=has_analyses,
+            tasks=transcript.tasks,
+            guided=guided,
         )
         messages = self._messages(self._template(template), values)
         repair = self._template(repair_stage(template))
@@ -413,14 +440,20 @@ class Deliberation:
 
         A judge that has analyses of the speeches before it may be told something else about the debate.
         """
-        of = self.config.whole.preferences if dimension is None else self.config.dimensions[dimension].preferences
-        preference: str | None = getattr(of, _PREFERENCES.get(stage, "debate"))
-        if stage == "debate" and has_analyses:
-            preference = of.debate_by_analyses or preference
         if dimension is None:
-            return preference or self._rubric(stage, has_analyses=has_analyses)
-        description = self.config.dimensions[dimension].description
-        return preference or description or f"How good was each side's {dimension}?"
+            whole = _preference_in(self.config.whole.preferences, stage, has_analyses=has_analyses)
+            return whole or self._rubric(stage, has_analyses=has_analyses)
+        return "\n".join([self._wanted(dimension, stage, has_analyses=has_analyses), *self._guidance(dimension)])
+
+    def _wanted(self, dimension: str, stage: str, *, has_analyses: bool = False) -> str:
+        settings = self.config.dimensions[dimension]
+        preference = _preference_in(settings.preferences, stage, has_analyses=has_analyses)
+        return preference or settings.description or f"How good was each side's {dimension}?"
+
+    def _guidance(self, dimension: str) -> list[str]:
+        """What the dimension asks of each side in this debate's category."""
+        settings = self.config.dimensions[dimension]
+        return guidance_lines(settings, self.guided, is_of_teams=self.transcript.is_of_teams)
 
     def _earlier_preference(self, dimension: str | None) -> str:
         """What else to look for in a speech that follows others."""
@@ -434,9 +467,11 @@ class Deliberation:
 
     def _rubric(self, stage: str, *, has_analyses: bool = False) -> str:
         """The dimensions without their scales, for a text about all of them."""
-        return "\n".join(
-            f"- {name}: {self._preference(name, stage, has_analyses=has_analyses)}" for name in self.config.dimensions
-        )
+        lines = []
+        for name in self.config.dimensions:
+            lines.append(f"- {name}: {self._wanted(name, stage, has_analyses=has_analyses)}")
+            lines += [f"  {each}" for each in self._guidance(name)]
+        return "\n".join(lines)
 
     def _weights(self) -> str:
         """The dimensions with their weights, and what to look for."""
@@ -530,6 +565,12 @@ class Deliberation:
         return self._messages(
             str(question.shown.repair), {**question.shown.values, "material": material, "error": error}
         )
+
+
+def _preference_in(preferences: Preferences, stage: str, *, has_analyses: bool) -> str | None:
+    """The text of these for a stage; None if they have none."""
+    preference: str | None = getattr(preferences, _PREFERENCES.get(stage, "debate"))
+    return (preferences.debate_by_analyses or preference) if stage == "debate" and has_analyses else preference
 
 
 def rounds_of_repair(judge: MemberConfig) -> int:

@@ -50,6 +50,7 @@ class Place(NamedTuple):
     position: str
     side: Side
     stage: str | None
+    instruction: str | None = None
 
     @property
     def speaker(self) -> str:
@@ -148,12 +149,17 @@ class RehearsedDeliberation:
 
 
 def rehearse(
-    judge: MemberConfig, config: Config, prompts: PromptSet, places: Sequence[Place], first: Side | None
+    judge: MemberConfig,
+    config: Config,
+    prompts: PromptSet,
+    places: Sequence[Place],
+    first: Side | None,
+    category: str | None = None,
 ) -> RehearsedDeliberation:
     """Rehearse a judge's method on a debate whose speeches have these places, and whose topic has every text.
 
-    `first` is the side that the judge is shown first. A deliberation ends early where the method gives up.
-    Nothing is sent.
+    `first` is the side that the judge is shown first, and `category` the one of which the rubric may say more.
+    A deliberation ends early where the method gives up. Nothing is sent.
     """
     method = method_of(judge)
     if method.is_baseline:
@@ -161,6 +167,7 @@ def rehearse(
     # A prompt that does not fit is found when its real length is known.
     judge = judge.model_copy(update={"context_window": None, "earlier_parameters": ()})
     deliberation = _Rehearsal(judge, config, prompts, places, first)
+    deliberation.guided = category
     with suppress(NoVerdictError):
         method.judge_at_once(deliberation)
     return RehearsedDeliberation(tuple(deliberation.calls()), deliberation.transcript.is_of_teams)
@@ -284,6 +291,7 @@ def _turn(number: int, place: Place, text: str) -> Turn:
         side=place.side,
         model_id="",
         stage=place.stage,
+        instruction=place.instruction,
         content=text,
     )
 

@@ -138,6 +138,8 @@ def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
     yield "languages", "judges", run.language
     for part in ("pro", "con", "turn"):
         yield "debater_prompts", part, _prompt(run, f"debater_{part}")
+    if (told := _prompt(run, "debater_instruction")) is not None:
+        yield "debater_prompts", "instruction", told
     yield "judge_prompts", "rubric and transcript", _prompt(run, "judge_user")
     yield "panel_rule", "judges per debate", config.get("judges_per_debate")
     yield "panel_rule", "balanced", options.get("balanced_judges")
@@ -166,6 +168,8 @@ def _prompt(run: Run, name: str) -> str | None:
 def _of_rounds(run: Run, rounds: Mapping[str, Mapping[str, Any]]) -> Iterator[_Setting]:
     for turn, fields in rounds.items():
         yield "rounds", turn, f"{fields.get('role', '')} {fields.get('stage', '')}"
+        if fields.get("instruction"):
+            yield "rounds", f"instruction of {turn}", fields["instruction"]
         yield "languages", turn, _or(fields.get("language"), run.language)
         yield "turn_token_caps", turn, _or(fields.get("max_tokens"), "none")
 
@@ -292,6 +296,9 @@ def _of_dimensions(
                 f"{name} (anchors)",
                 "; ".join(f"{score} = {anchors[score]}" for score in sorted(anchors)),
             )
+        for category, asked in mapping(dimension.by_category).items():
+            for side, text in mapping(asked).items():
+                yield "dimensions", f"{name} ({category}, {side})", text
         yield "scales", name, scale
         yield "scales", f"{name} numbers", numbers
     if in_order:

@@ -67,10 +67,7 @@ def attacked_turns(turns: Sequence[Turn], attack: Attack, side: Side, motion: st
 def copy_of(turns: Sequence[Turn]) -> AttackedCopy:
     """What a plan freezes of these altered speeches."""
     return AttackedCopy(
-        speeches=tuple(
-            SourceSpeech(position=turn.position, side=turn.side, stage=turn.stage, characters=len(turn.content))
-            for turn in turns
-        ),
+        speeches=tuple(map(SourceSpeech.of, turns)),
         sha256=hash_of_speeches(turns),
     )
 

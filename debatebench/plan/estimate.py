@@ -364,7 +364,7 @@ class _Estimator:
             transcript=said + END_LINE,
             token_cap=turn.token_cap(debater),
         )
-        return "".join(self.plan.prompts.speaking(values, turn.role, told))
+        return "".join(self.plan.prompts.speaking(values, turn, told))
 
     # --- verdicts ---
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from debatebench.config.types import MemberConfig
 from debatebench.shared.hashing import hash_of
@@ -31,7 +31,19 @@ class SourceSpeech(_Frozen):
     position: str
     side: Side
     stage: str | None = None
+    instruction: str | None = Field(None, exclude_if=lambda text: text is None)
     characters: int
+
+    @classmethod
+    def of(cls, turn: Turn) -> SourceSpeech:
+        """What a plan freezes of a turn."""
+        return cls(
+            position=turn.position,
+            side=turn.side,
+            stage=turn.stage,
+            instruction=turn.instruction,
+            characters=len(turn.content),
+        )
 
 
 class SourceDebate(_Frozen):
@@ -108,10 +120,7 @@ def source_of(
                     SourceSpeaker(position=each.position, side=each.side, model_id=each.model_id)
                     for each in speakers.get(debate.debate_id, ())
                 ),
-                speeches=tuple(
-                    SourceSpeech(position=turn.position, side=turn.side, stage=turn.stage, characters=len(turn.content))
-                    for turn in turns[debate.debate_id]
-                ),
+                speeches=tuple(map(SourceSpeech.of, turns[debate.debate_id])),
                 sha256=hash_of_speeches(turns[debate.debate_id]),
                 truths=dict(truths.get(debate.debate_id, {})),
                 winning_teams={name: tuple(won) for name, won in winning_teams.get(debate.debate_id, {}).items()},

@@ -109,7 +109,7 @@ def _request(context: _TurnContext, step: Step, number: int) -> Request:
         token_cap=cap,
     )
     weakness = context.plan.weakness_in(context.debate, len(context.turns))
-    system, user = prompts.speaking(values, context.round.role, None if weakness is None else weakness.instruction)
+    system, user = prompts.speaking(values, context.round, None if weakness is None else weakness.instruction)
     return request_to(
         context.member,
         (Message("system", system), Message("user", user)),
@@ -144,6 +144,7 @@ def _turn_record(context: _TurnContext, answer: Answer, speech: str) -> Turn:
         side=context.round.role,
         model_id=context.member.id,
         stage=context.round.stage,
+        instruction=context.round.instruction,
         content=speech,
         reasoning=said.reasoning or split_thinking(said.text)[1] or None,
         created_at=answer.received_at,

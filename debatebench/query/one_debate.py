@@ -31,7 +31,9 @@ order by d.run_tag, d.debate_id
 """
 
 _TURNS = """
-select turn_index, position, side, model_id, stage, content, prompt_tokens, completion_tokens, cost_usd, finish_reason
+select
+    turn_index, position, side, model_id, stage, instruction, content, prompt_tokens, completion_tokens, cost_usd,
+    finish_reason
 from staging.stg_turns
 inner join intermediate.int_debate_sources as s
     on s.source_run_tag = stg_turns.run_tag and s.source_debate_id = stg_turns.debate_id
@@ -194,7 +196,9 @@ def _speeches(turns: list[dict[str, Any]]) -> list[str]:
     for turn in turns:
         speaker = f"{turn['position'].upper()} {turn['stage'] or ''}".strip()
         mark = " (altered by the attack)" if turn.get("is_attacked") else ""
-        lines += ["", visible(f"── {speaker}: {turn['model_id']}{mark}"), "", _quoted(turn["content"])]
+        lines += ["", visible(f"── {speaker}: {turn['model_id']}{mark}")]
+        lines += [visible(f"   (task: {turn['instruction']})")] if turn.get("instruction") else []
+        lines += ["", _quoted(turn["content"])]
     return lines
 
 

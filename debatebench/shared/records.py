@@ -304,6 +304,10 @@ class Dimension(Record):
         Decimal(0), description="Scores of both sides that differ by no more than this count as a tie."
     )
     anchors: Json = Field(None, description="What a score means, by score; null where the rubric does not say.")
+    by_category: Json = Field(
+        None,
+        description="What it asks of pro and of con, by category of topics; null where the rubric does not say.",
+    )
 
 
 class ScheduledDebate(Record):
@@ -440,6 +444,11 @@ class Turn(Record):
     generation_id: Text | None = None
     call_id: Text | None = None
     metadata: Json = None
+    instruction: Text | None = Field(
+        None,
+        description="What the debate format asks of this speech, such as questions instead of arguments; null where it "
+        "asks nothing in particular.",
+    )
 
 
 class AttackedTurn(Record):

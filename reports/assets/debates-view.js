@@ -82,6 +82,7 @@ debatebench.debates.view = (() => {
         turn.stage && element("span", { class: "stage" }, turn.stage),
         permalink(context.linkOf({ turn: turn.turn + 1 }), label),
       ),
+      turn.task ? element("p", { class: "note", dir: "auto" }, `Its task by the format: ${turn.task}`) : null,
       turn.text?.trim() ? said(turn.text, context.terms) : element("p", { class: "note" }, "This speech is empty."),
       turn.isCut ? element("p", { class: "note" }, "This turn hit its token limit.") : null,
       context.calls?.((call) => call.step === `turn:${turn.turn}`, true),

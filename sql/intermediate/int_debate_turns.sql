@@ -1,7 +1,7 @@
 -- One row per debate and turn that its judges read: its own turns, or those of the stored debate that is judged again.
 select
-    run_tag, debate_id, turn_index, position, side, model_id, stage, content, completion_tokens, finish_reason,
-    is_truncated
+    run_tag, debate_id, turn_index, position, side, model_id, stage, instruction, content, completion_tokens,
+    finish_reason, is_truncated
 
 from staging.stg_turns
 
@@ -9,7 +9,7 @@ union all
 
 select
     sources.run_tag, sources.debate_id, turns.turn_index, turns.position, turns.side, turns.model_id, turns.stage,
-    turns.content, turns.completion_tokens, turns.finish_reason, turns.is_truncated
+    turns.instruction, turns.content, turns.completion_tokens, turns.finish_reason, turns.is_truncated
 
 from intermediate.int_debate_sources as sources
 

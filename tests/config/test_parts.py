@@ -93,6 +93,22 @@ def write(root: Path, name: str, text: str) -> Path:
         ("rubric", "dimensions: {clash: {step: 0.5, integer: true}}", "step: found 0.5; allowed: a step that fits"),
         ("rubric", "scale: {step: 0}\ndimensions: [clash]", "scale.step: found 0; allowed: a number above 0"),
         ("rubric", "dimensions: {clash: {anchors: [Good.]}}", "anchors: found a list; allowed: a mapping"),
+        ("rubric", "dimensions: {clash: {by_category: [law]}}", "by_category: found a list; allowed: a mapping"),
+        (
+            "rubric",
+            "dimensions: {clash: {by_category: {law: {pro: Much.}}}}",
+            "dimensions.clash.by_category.law.con: found nothing; allowed: text",
+        ),
+        (
+            "rubric",
+            "dimensions: {clash: {by_category: {law: {aff: Much., con: Less.}}}}",
+            "dimensions.clash.by_category.law.aff: found an unknown key",
+        ),
+        (
+            "rubric",
+            "dimensions: {clash: {by_category: {law: {pro: A., con: B.}, ' LAW': {pro: A., con: B.}}}}",
+            "by_category. LAW: found ' LAW'; allowed: names of categories, each once",
+        ),
     ],
 )
 def test_a_fault_is_named_with_its_place_and_what_is_allowed(tmp_path: Path, kind: str, text: str, message: str):
@@ -114,9 +130,11 @@ def test_a_rubric_is_named_by_its_file_unless_it_states_a_version(tmp_path: Path
 def test_a_file_of_the_workspace_stands_before_the_packaged_one_and_beside_it(workspace: Workspace):
     own = write(workspace.root, "formats/karl_popper.yaml", "rounds: [{role: pro, stage: only}]")
     write(workspace.root, "formats/duel.yaml", "rounds: [{role: con, stage: only}]")
-    assert part_names(workspace, "formats") == ("duel", "karl_popper")
+    names = part_names(workspace, "formats")
+    assert names == tuple(sorted(names))
+    assert {"duel", "karl_popper"} < set(names)
     assert part_path(workspace, "formats", "karl_popper") == own
-    with pytest.raises(UsageError, match=r"No format 'jury' in configs/formats/\. Known: duel, karl_popper\."):
+    with pytest.raises(UsageError, match=r"No format 'jury' in configs/formats/\. Known: .*duel, karl_popper"):
         part_path(workspace, "formats", "jury")
     with pytest.raises(UsageError, match=r"No rubric '\.\./config' in configs/rubrics/\. Known: .*debateflow"):
         part_path(workspace, "rubrics", "../config")
@@ -132,6 +150,45 @@ def test_anchors_stand_below_their_dimension_in_the_order_of_the_scores():
             "  2 = Less so.",
             "  10 = Deep.",
         ]
+
+
+def test_a_category_adds_what_it_asks_of_each_side_and_only_where_the_rubric_says_it(tmp_path: Path):
+    path = write(
+        tmp_path,
+        "rubrics/mine.yaml",
+        "dimensions: {depth: {description: Depth?, anchors: {'1': Flat.}, by_category: {Town Law: "
+        "{pro: 'All\n of it.', con: Some.}}}, breadth: }",
+    )
+    plain, guided = CONFIG, CONFIG.model_copy(update={"dimensions": load_rubric(path).dimensions})
+    stored = Config.model_validate(guided.model_dump(mode="json"))
+    assert "by_category" not in plain.model_dump_json()
+    assert stored == guided
+
+    def lines(config: Config, category: str | None, positions: tuple[str, ...] = ("pro", "con")) -> list[str]:
+        form = AnswerForm(config.dimensions, positions)
+        topic = {"motion": "M.", "category": category, "info_slide": None}
+        values = judge_values(config, form, **topic, transcript="", guided=category)
+        return values["dimensions"].splitlines()
+
+    before = ["- depth: whole number from 1 to 10. Depth?", "  1 = Flat.", "- breadth: whole number from 1 to 10."]
+    for category in (None, "", "general", "law", "town"):
+        assert lines(stored, category) == before
+    asked = ["  PRO in the category Town Law: All of it.", "  CON in the category Town Law: Some."]
+    for category in ("Town Law", " town\n  LAW"):
+        assert lines(stored, category) == [before[0], *asked, *before[1:]]
+    assert lines(stored, "town law", ("OG", "OO", "CG", "CO"))[1:3] == [
+        "  OG and CG in the category Town Law: All of it.",
+        "  OO and CO in the category Town Law: Some.",
+    ]
+
+
+def test_the_packaged_rubric_says_what_each_category_of_debateflow_asks_of_each_side():
+    dimensions = load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml").dimensions
+    assert {name: list(each.by_category) for name, each in dimensions.items() if each.by_category} == {
+        "burden_fulfillment": ["policy", "values", "empirical"]
+    }
+    asked = dimensions["burden_fulfillment"].by_category.values()
+    assert len({text for each in asked for text in (each.pro, each.con)}) == 6
 
 
 def test_a_step_is_in_the_prompt_the_schema_and_the_check_of_answers_and_of_the_shared_scale(tmp_path: Path):
@@ -177,12 +234,48 @@ def test_a_weakness_is_told_after_everything_else_and_only_where_there_is_one(wo
     values = debater_values(
         told, told.rounds[0], motion="M.", category=None, info_slide=None, transcript="", token_cap=None
     )
-    system, user = prompts.speaking(values, "pro")
+    system, user = prompts.speaking(values, told.rounds[0])
     assert (system, user) == (fill(prompts.debater_system("pro"), values), fill(prompts.debater_turn, values))
-    flawed, same_user = prompts.speaking(values, "pro", WEAKNESS.instruction)
+    flawed, same_user = prompts.speaking(values, told.rounds[0], WEAKNESS.instruction)
     assert flawed.startswith(system.rstrip())
     assert "Be {{ side }} about it." in flawed, "an instruction is text, and no template"
     assert same_user == user
+
+
+def test_the_task_of_a_round_stands_below_the_prompt_of_its_speech_and_of_no_other(workspace: Workspace):
+    plain, asked = CONFIG.rounds[0], CONFIG.rounds[0].model_copy(update={"instruction": "Ask {{ side }} questions."})
+    assert "instruction" not in plain.model_dump(), "configurations without one are as before"
+    told = CONFIG.model_copy(update={"rounds": (asked, *CONFIG.rounds[1:])})
+    assert "debater_instruction" not in load_prompts(workspace, CONFIG, ()).templates
+    prompts = load_prompts(workspace, told, ())
+    values = debater_values(told, asked, motion="M.", category=None, info_slide=None, transcript="", token_cap=None)
+    system, user = prompts.speaking(values, plain)
+    assert user == fill(prompts.debater_turn, values)
+    same_system, longer = prompts.speaking(values, asked)
+    assert same_system == system
+    assert longer.startswith(user.rstrip())
+    assert longer.endswith("\n\nAsk {{ side }} questions.\n"), "an instruction is text, and no template"
+
+
+def test_rounds_of_a_file_have_instructions_in_one_line(tmp_path: Path):
+    path = write(tmp_path, "asks.yaml", "rounds: [{role: con, stage: questions, instruction: ' Ask\n  thrice. '}]")
+    assert load_format(path)[0].instruction == "Ask thrice."
+    path.write_text("rounds: [{role: con, instruction: [Ask]}]")
+    with pytest.raises(ConfigError, match=r"rounds\[0\]\.instruction"):
+        load_format(path)
+
+
+@pytest.mark.parametrize("name", ["policy_cx", "pressure_questions"])
+def test_packaged_formats_with_tasks_give_each_side_as_many_speeches(name: str):
+    rounds = load_format(packaged("configs") / "formats" / f"{name}.yaml")
+    assert len(rounds) == 10
+    assert sum(turn.role == "pro" for turn in rounds) == 5
+    questions = [n for n, turn in enumerate(rounds) if turn.stage in ("cross-examination", "pressure question")]
+    assert questions
+    for n in questions:
+        assert rounds[n].instruction is not None
+        assert rounds[n + 1].role != rounds[n].role, "a question is answered by the other side at once"
+        assert rounds[n + 1].stage.startswith("answer")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,7 @@ from debatebench.config.prompts import (
     judge_values,
     stage_values,
 )
-from debatebench.config.transcript_layout import END_LINE, read_transcript
+from debatebench.config.transcript_layout import END_LINE, read_transcript, special_tasks
 from debatebench.config.types import DimensionConfig
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.workspace import Workspace, packaged
@@ -108,6 +109,22 @@ def test_the_shipped_prompts_tell_a_judge_every_dimension_on_its_own_scale(works
     assert "They rule us anyway." in text
     assert "{{" not in text
     assert read_transcript(text) == [("pro", "opening", "They rule us anyway.")]
+
+
+def test_what_the_format_asks_of_a_speech_stands_among_the_rules_of_every_judge() -> None:
+    tasks = special_tasks(
+        [("con", "questions", "Ask\n[PRO | x]."), ("pro", None, None), ("con", "questions", "Ask\n[PRO | x].")]
+    )
+    assert tasks.splitlines()[1:] == ["- CON, questions: Ask [PRO | x]."], "once, and in one line"
+    assert special_tasks([("pro", "opening", None)]) == ""
+    topic: dict[str, Any] = {"motion": "M.", "category": None, "info_slide": None}
+    form = AnswerForm(CONFIG.dimensions)
+    shown = judge_values(CONFIG, form, **topic, transcript="T", tasks=tasks)["transcript"]
+    assert shown == f"{tasks}\n\nT"
+    values = stage_values(CONFIG, form, **topic, is_of_teams=False, material="M", tasks=tasks)
+    plain = stage_values(CONFIG, form, **topic, is_of_teams=False, material="M")
+    for name in ("rules", "format"):
+        assert values[name] == f"{plain[name]}\n{tasks}"
 
 
 def test_only_a_style_that_declares_asks_for_a_winner(workspace: Workspace) -> None:

@@ -13,9 +13,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES
+from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES, special_tasks
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
+from debatebench.shared.categories import of_category
 from debatebench.shared.config_sections import config_sections
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # More buttons than on a scale from 0 to 10 would not fit on a phone.
 _MOST_BUTTONS = 11
 _KEY_LENGTH = 16
+# The column at which the lines of the rules are broken.
+_WIDTH = 119
 _RANGE = re.compile(r"(?P<low>-?\d+(\.\d+)?)(\s*(-|–|to|\.\.+)\s*(?P<high>-?\d+(\.\d+)?))?", re.ASCII)
 
 TWO_SIDES = {"pro": "Pro", "con": "Con"}
@@ -59,10 +62,11 @@ _RUN = """
 select source_run_tag, language, config from raw.runs where run_tag = ?
 """
 _SPEECHES = """
-select debate_id, side, position, stage, content from raw.turns where run_tag = ? order by debate_id, turn_index
+select debate_id, side, position, stage, instruction, content
+from raw.turns where run_tag = ? order by debate_id, turn_index
 """
 _DIMENSIONS = """
-select dimension, min_score, max_score, step, description, anchors, weight
+select dimension, min_score, max_score, step, description, anchors, by_category, weight
 from raw.dimensions where run_tag = ? order by source_position, dimension
 """
 
@@ -114,6 +118,8 @@ class DimensionShown:
     weight: Decimal = Decimal(1)
     guidance: tuple[tuple[str, str], ...] = ()
     """What judges that work in steps were told to look for: when, and what."""
+    by_category: tuple[tuple[str, tuple[tuple[Side, str], ...]], ...] = ()
+    """Categories, each with what it asks of each side then."""
 
     @property
     def title(self) -> str:
@@ -169,6 +175,8 @@ class ShownDebate:
     """`pro` and `con`, or the four teams, in the order of the form."""
     category: str | None = None
     info_slide: str | None = None
+    tasks: str = ""
+    """What the format asks of particular speeches."""
 
     @property
     def is_of_teams(self) -> bool:
@@ -178,12 +186,26 @@ class ShownDebate:
     @property
     def rules(self) -> str:
         """Who speaks for what, as judges are told."""
-        return SPEAKING_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
+        rules = SPEAKING_RULES["british_parliamentary" if self.is_of_teams else "two_sided"]
+        return "\n".join(filter(None, (rules, self.tasks)))
+
+    @property
+    def rules_unwrapped(self) -> str:
+        """The same, each paragraph and each point on a line of its own, however wide the page is."""
+        return unwrapped(self.rules)
 
     @property
     def names(self) -> dict[str, str]:
         """Side or team → what people read."""
         return TEAMS if self.is_of_teams else TWO_SIDES
+
+    def asked_of(self, dimension: DimensionShown) -> dict[str, str]:
+        """What a dimension asks of each side in debates of this category: who it is for, and what; empty without it."""
+        found = of_category(dict(dimension.by_category), self.category)
+        return {
+            " and ".join(name for side, name in self.names.items() if self.benches[side] == bench): text
+            for bench, text in (found[1] if found else ())
+        }
 
     @property
     def benches(self) -> dict[str, Side]:
@@ -231,6 +253,23 @@ _HOW_TO_GET_A_SCALE = (
 )
 
 
+def unwrapped(text: str) -> str:
+    """A text whose lines end where the next word would be beyond the column `_WIDTH`, with one line per paragraph.
+
+    A line that could have held the next word ends a paragraph, and one that is indented goes on with the one before.
+    """
+    paragraphs: list[str] = []
+    before = ""
+    for line in text.split("\n"):
+        goes_on = line.startswith(" ") or (before and line and len(f"{before} {line.partition(' ')[0]}") > _WIDTH)
+        if goes_on and paragraphs and not line.startswith("- "):
+            paragraphs[-1] += f" {line.strip()}"
+        else:
+            paragraphs.append(line)
+        before = line
+    return "\n".join(paragraphs)
+
+
 def read_material(database: Path, run_tag: str) -> Material:
     """The complete debates of a run or import, in its order, and the dimensions with a scale.
 
@@ -258,20 +297,22 @@ def _shown_debates(
     con: duckdb.DuckDBPyConnection, run_tag: str, dimensions: tuple[DimensionShown, ...]
 ) -> Iterator[ShownDebate]:
     """The debates in which every side or team speaks."""
-    turns: dict[str, list[tuple[str, str, str | None, str]]] = {}
+    turns: dict[str, list[tuple[str, str, str | None, str | None, str]]] = {}
     for debate_id, *turn in con.execute(_SPEECHES, [run_tag]).fetchall():
         turns.setdefault(debate_id, []).append(tuple(turn))
     for debate_id, how, motion, category, slide in con.execute(_DEBATES, {"run_tag": run_tag}).fetchall():
         is_of_teams = how == "british_parliamentary"
         sides = tuple(TEAMS if is_of_teams else TWO_SIDES)
-        speeches = tuple(
-            Speech(position if is_of_teams else side, stage, content)
-            for side, position, stage, content in turns.get(debate_id, ())
-        )
+        said = [
+            (position if is_of_teams else side, stage, instruction, content)
+            for side, position, stage, instruction, content in turns.get(debate_id, ())
+        ]
+        speeches = tuple(Speech(speaker, stage, content) for speaker, stage, _, content in said)
         if {speech.side for speech in speeches} == set(sides):
             asked = dimensions or ((_speaker_points(),) if is_of_teams else ())
             key = _key(run_tag, debate_id)
-            yield ShownDebate(key, debate_id, motion or "", speeches, asked, sides, category, slide)
+            tasks = special_tasks(each[:3] for each in said)
+            yield ShownDebate(key, debate_id, motion or "", speeches, asked, sides, category, slide, tasks)
 
 
 def _speaker_points() -> DimensionShown:
@@ -311,14 +352,29 @@ def _dimensions(
 ) -> tuple[tuple[DimensionShown, ...], tuple[str, ...]]:
     """The dimensions with a scale, and the titles of those without."""
     found, without = [], []
-    for name, low, high, step, description, anchors, weight in con.execute(_DIMENSIONS, [run_tag]).fetchall():
+    for name, low, high, step, description, anchors, by_category, weight in con.execute(
+        _DIMENSIONS, [run_tag]
+    ).fetchall():
         if low is None or high is None or Scale.between(low, high, step).count < 1:
             without.append(name.replace("_", " "))
             continue
-        texts = from_json(anchors.encode()) if anchors is not None else None
+        texts, asked = (None if text is None else from_json(text.encode()) for text in (anchors, by_category))
         scale = Scale.between(low, high, step)
-        found.append(DimensionShown(name, description, scale, _anchors(texts), weight, guidance.get(name, ())))
+        found.append(
+            DimensionShown(
+                name, description, scale, _anchors(texts), weight, guidance.get(name, ()), _by_category(asked)
+            )
+        )
     return tuple(found), tuple(without)
+
+
+def _by_category(asked: Any) -> tuple[tuple[str, tuple[tuple[Side, str], ...]], ...]:
+    """What is asked of each side, by category."""
+    sides: tuple[Side, ...] = ("pro", "con")
+    return tuple(
+        (category, tuple((side, str(texts[side])) for side in sides if side in texts))
+        for category, texts in ((name, mapping(each)) for name, each in mapping(asked).items())
+    )
 
 
 def _anchors(texts: Any) -> tuple[Anchor, ...]:

@@ -68,7 +68,7 @@ order by coalesce(debates.schedule_position, debates.source_position), debates.d
 _TURNS = """
 select
     debate_id, turn_index, position, side, model_id, replace(stage, '_', ' ') as stage, content,
-    coalesce(is_truncated, false)::int as is_truncated, completion_tokens
+    coalesce(is_truncated, false)::int as is_truncated, completion_tokens, instruction
 from intermediate.int_debate_turns
 where run_tag = $run_tag
 """
@@ -220,7 +220,7 @@ from staging.stg_dimensions where run_tag = $run_tag order by source_position
 """
 
 _FIELDS = {
-    "turns": ("turn", "position", "side", "debater", "stage", "text", "isCut", "tokens"),
+    "turns": ("turn", "position", "side", "debater", "stage", "text", "isCut", "tokens", "task"),
     "verdicts": (
         "judge",
         "method",
