@@ -17,10 +17,11 @@ from debatebench.judges import load_prompts, version_of_method
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
-from debatebench.plan.selection import QUICK_TEST_JUDGES, quick_test_draw
+from debatebench.plan.selection import QUICK_TEST_DEBATERS, QUICK_TEST_JUDGES, quick_test_draw
 from debatebench.providers import is_simulated
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
+from debatebench.shared.records import TEAMS
 from debatebench.shared.version import git_commit
 from debatebench.shared.workspace import check_run_tag
 
@@ -225,10 +226,11 @@ def _missing_from(
 
 
 def _quick_test(inputs: Inputs, options: PlanOptions) -> PlanOptions:
-    """One topic and two debaters, drawn by the seed."""
+    """One topic and two debaters (of four teams, four), drawn by the seed."""
     among = options.selected_debaters
     debaters = [debater.id for debater in inputs.debaters if among is None or debater.id in among]
-    drawn = quick_test_draw(debaters, options.seed)
+    count = len(TEAMS) if inputs.config.is_of_teams else QUICK_TEST_DEBATERS
+    drawn = quick_test_draw(debaters, options.seed, count)
     return options.model_copy(update={"selected_debaters": drawn, "sample_topics": 1, "allow_judge_overlap": True})
 
 

@@ -29,6 +29,9 @@ from debatebench.config.prompts import (
     JUDGE_PLACEHOLDERS,
     PLACEHOLDER,
     STAGE_PLACEHOLDERS,
+    TEAM_PLACEHOLDERS,
+    TEAM_TEMPLATE,
+    TEAM_TURN_TEMPLATE,
     USER_LINE,
     WEAKNESS_TEMPLATE,
     PromptSet,
@@ -113,11 +116,12 @@ def load_prompts(
     """Read every template that debaters and `judges` need, and the style `default`; also that of weaknesses, if any.
 
     A prompt in `config` replaces the file: `judge_system_prompt` replaces `judge_default.md`. With a `debater_style`
-    the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead (`default`: the plain
-    files), regardless of `config`. `templates_of` names the templates of a judge; those of stages may have variants
-    for a judging style. `folders` have the prompts of installed packages' methods; a file of the workspace goes before
-    them. A judges' template whose file is gone is that of `begun`, the prompts of a run that has begun. Raises
-    `ConfigError` for a missing or empty file and for an unknown placeholder.
+    the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead, of four teams
+    `debater_team_<style>.md` (`default`: the plain files), regardless of `config`. `templates_of` names the templates
+    of a judge; those of stages may have variants for a judging style. `folders` have the prompts of installed
+    packages' methods; a file of the workspace goes before them. A judges' template whose file is gone is that of
+    `begun`, the prompts of a run that has begun. Raises `ConfigError` for a missing or empty file and for an unknown
+    placeholder.
     """
     files = _by_style(_of_packages(folders) | workspace.files("configs", "prompts/**/*.md"))
     given = {"judge_default": config.judge_system_prompt}
@@ -135,7 +139,7 @@ def load_prompts(
             found[name] = _Template(kept[name], begun.declares_winner(style), begun.gives_reasons(name))
             source = f"{name}.md of the run that has begun"
         elif text is None:
-            stem = name + variant if name in ("debater_pro", "debater_con") else name
+            stem = name + variant if name in ("debater_pro", "debater_con", TEAM_TEMPLATE) else name
             found[name] = _read_template(files, stem)
             source = f"configs/prompts/{stem}.md"
         else:
@@ -170,7 +174,10 @@ def _by_style(files: Mapping[str, Path]) -> dict[str, Path]:
 
 def _speaking_names(config: Config) -> Iterator[str]:
     """The names of all templates of the debaters, in order."""
-    yield from ("debater_pro", "debater_con", "debater_turn")
+    if config.is_of_teams:
+        yield from (TEAM_TEMPLATE, TEAM_TURN_TEMPLATE)
+    else:
+        yield from ("debater_pro", "debater_con", "debater_turn")
     if any(turn.instruction is not None for turn in config.rounds):
         yield INSTRUCTION_TEMPLATE
     if config.weaknesses:
@@ -248,6 +255,8 @@ def _check(name: str, text: str, source: str) -> None:
     known: tuple[str, ...] = DEBATER_PLACEHOLDERS
     if name.startswith("judge"):
         known = STAGE_PLACEHOLDERS if is_stage else JUDGE_PLACEHOLDERS
+    elif name in (TEAM_TEMPLATE, TEAM_TURN_TEMPLATE):
+        known = TEAM_PLACEHOLDERS
     elif name in (WEAKNESS_TEMPLATE, INSTRUCTION_TEMPLATE):
         known = INSTRUCTION_PLACEHOLDERS
     _check_placeholders(text, known, source)

@@ -32,7 +32,7 @@ from debatebench.shared.errors import ConfigError
 if TYPE_CHECKING:
     from debatebench.config.answer_form import AnswerForm
     from debatebench.config.types import Config, DimensionConfig, Round
-    from debatebench.shared.records import Side
+    from debatebench.shared.records import Position, Side
 
 DEBATER_PLACEHOLDERS = (
     "motion",
@@ -47,6 +47,9 @@ DEBATER_PLACEHOLDERS = (
     "transcript",
 )
 """The placeholders allowed in `debater_pro.md`, `debater_con.md` and `debater_turn.md`."""
+
+TEAM_PLACEHOLDERS = (*DEBATER_PLACEHOLDERS, "team", "partner")
+"""The placeholders allowed in `debater_team.md` and `debater_team_turn.md`."""
 
 INSTRUCTION_PLACEHOLDERS = (*DEBATER_PLACEHOLDERS, "instruction")
 """The placeholders allowed in `debater_weakness.md` and `debater_instruction.md`; `instruction` is required."""
@@ -96,6 +99,12 @@ WEAKNESS_TEMPLATE = "debater_weakness"
 INSTRUCTION_TEMPLATE = "debater_instruction"
 """The template that tells a debater what the format asks of its speech, at the end of the user message."""
 
+TEAM_TEMPLATE = "debater_team"
+"""The template of the system message to a debater who is one of four teams."""
+
+TEAM_TURN_TEMPLATE = "debater_team_turn"
+"""The template of the user message that asks such a debater for a speech."""
+
 USER_LINE = "<!-- user -->"
 """The line of a prompt of a judge method that separates the system message from the user message."""
 
@@ -129,13 +138,14 @@ class PromptSet(BaseModel):
     reasoned: tuple[str, ...] = ()
     """The names of the judges' templates that ask for reasons."""
 
-    def debater_system(self, side: Side) -> str:
-        """The system template of a side."""
-        return self.templates[f"debater_{side}"]
+    def debater_system(self, role: Position) -> str:
+        """The system template of a side; all four teams have the same one."""
+        return self.templates[TEAM_TEMPLATE if role in BP_POSITIONS else f"debater_{role}"]
 
     def speaking(self, values: Mapping[str, str], turn: Round, flaw: str | None = None) -> tuple[str, str]:
         """The system and the user message to the debater of a turn; `flaw` is what is to be wrong with its speech."""
-        system, user = fill(self.debater_system(turn.role), values), fill(self.debater_turn, values)
+        user_template = self.templates[TEAM_TURN_TEMPLATE] if turn.is_of_team else self.debater_turn
+        system, user = fill(self.debater_system(turn.role), values), fill(user_template, values)
         if flaw is not None:
             system = self._told(system, WEAKNESS_TEMPLATE, values, flaw)
         if turn.instruction is not None:
@@ -148,7 +158,7 @@ class PromptSet(BaseModel):
 
     @property
     def debater_turn(self) -> str:
-        """The template of the user message that asks a debater for a speech."""
+        """The template of the user message that asks a debater of two sides for a speech."""
         return self.templates["debater_turn"]
 
     def judge_system(self, style: str) -> str:
@@ -258,18 +268,24 @@ def debater_values(
 ) -> dict[str, str]:
     """Placeholder → text for a debater's system and turn templates, one value for each of `DEBATER_PLACEHOLDERS`.
 
-    `transcript` is the rendered history; `token_cap` is the limit in the request.
+    A debater who is one of four teams also has those of `TEAM_PLACEHOLDERS`. `transcript` is the rendered history;
+    `token_cap` is the limit in the request.
     """
-    return {
-        **topic_values(motion, category, info_slide),
+    values = {
+        **topic_values(motion, category, info_slide, escape_material if turn.is_of_team else escape_speech),
         "language": turn.language or config.language,
         "side": turn.role.upper(),
         "opponent": "CON" if turn.role == "pro" else "PRO",
-        "stance": "for the motion" if turn.role == "pro" else "against the motion",
+        "stance": "for the motion" if turn.side == "pro" else "against the motion",
         "stage": turn.stage,
         "length_hint": _length_hint(token_cap),
         "transcript": transcript,
     }
+    if not turn.is_of_team:
+        return values
+    opponents = [team for team, side in BP_POSITIONS.items() if side != turn.side]
+    partner = next(team for team, side in BP_POSITIONS.items() if side == turn.side and team != turn.role)
+    return {**values, "opponent": " and ".join(opponents), "team": BP_TEAMS[turn.role], "partner": partner}
 
 
 def judge_values(

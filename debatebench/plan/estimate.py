@@ -14,7 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from debatebench.config.prompts import debater_values, topic_values
-from debatebench.config.transcript_layout import END_LINE, escape_material, escape_speech
+from debatebench.config.transcript_layout import escape_material, escape_speech, speeches_so_far
 from debatebench.judges import find_method, method_of, recorded_method, used_templates
 from debatebench.judges.rehearsal import Texts
 from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate
@@ -292,7 +292,7 @@ class _Estimator:
 
     def _speeches_of(self, debate: ScheduledDebate) -> _Speeches:
         stored_id = debate.debate_id if debate.attack is not None else debate.source_debate_id
-        key = (debate.pro_model_id, debate.con_model_id) if stored_id is None else stored_id
+        key = tuple(debate.speakers.values()) if stored_id is None else stored_id
         if key not in self._speeches:
             found = self._likely_speeches(debate) if stored_id is None else self._stored_speeches(debate)
             self._speeches[key] = _Speeches(tuple(found))
@@ -361,7 +361,7 @@ class _Estimator:
             motion=topic.motion,
             category=topic.category,
             info_slide=topic.info_slide,
-            transcript=said + END_LINE,
+            transcript=said + speeches_so_far((), is_of_teams=turn.is_of_team),
             token_cap=turn.token_cap(debater),
         )
         return "".join(self.plan.prompts.speaking(values, turn, told))

@@ -83,7 +83,7 @@ class StoredDebate(dict[str, Any]):
     """A debate as `find_debate` describes it; as text it is what `debatebench inspect-debate` prints."""
 
     def __repr__(self) -> str:
-        sides = f"{self['pro_model_id']} against {self['con_model_id']}"
+        sides = " against ".join(str(debater) for _, debater in _seats(self))
         return f"<debate {self['debate_id']} of run '{self['run_tag']}': {sides}>"
 
     def __str__(self) -> str:
@@ -161,8 +161,7 @@ def _heading(debate: dict[str, Any]) -> list[str]:
         "",
         f"debate    {debate['debate_id']} of run '{debate['run_tag']}'",
         f"topic     {debate['topic_id']} ({debate['category'] or 'no category'})",
-        f"pro       {debate['pro_model_id'] or '–'}",
-        f"con       {debate['con_model_id'] or '–'}",
+        *(f"{position:<8}  {debater or '–'}" for position, debater in _seats(debate)),
         f"status    {debate['status']}" + (f": {debate['status_reason']}" if debate["status_reason"] else ""),
         f"winner    {debate['winner']}, {_grounds(debate)}"
         if debate.get("attack") is None
@@ -173,6 +172,13 @@ def _heading(debate: dict[str, Any]) -> list[str]:
         lines.append(f"speeches  those of {source}, trial {debate['trial']}")
     slide = ["", "Info slide:", "", _quoted(debate["info_slide"])] if debate["info_slide"] else []
     return [*map(visible, lines), *slide]
+
+
+def _seats(debate: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Each position and its debater: pro and con, or the teams in the order in which they speak."""
+    if debate["format"] == "two_sided":
+        return [("pro", debate["pro_model_id"]), ("con", debate["con_model_id"])]
+    return list({turn["position"]: turn["model_id"] for turn in debate["turns"]}.items())
 
 
 def _grounds(debate: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from debatebench.config.load import load_config
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_names, part_path
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import debater_values, fill, judge_values
+from debatebench.config.transcript_layout import BP_ROLES
 from debatebench.config.types import Config, DimensionConfig, Round, WeaknessConfig
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import parse_verdict
@@ -263,6 +264,19 @@ def test_rounds_of_a_file_have_instructions_in_one_line(tmp_path: Path):
     path.write_text("rounds: [{role: con, instruction: [Ask]}]")
     with pytest.raises(ConfigError, match=r"rounds\[0\]\.instruction"):
         load_format(path)
+
+
+def test_a_format_has_two_sides_or_all_four_teams(tmp_path: Path):
+    rounds = load_format(packaged("configs") / "formats" / "british_parliamentary.yaml")
+    assert [turn.role for turn in rounds] == ["OG", "OO", "OG", "OO", "CG", "CO", "CG", "CO"]
+    assert [turn.side for turn in rounds] == ["pro", "con"] * 4
+    assert [turn.stage.title() for turn in rounds] == [
+        BP_ROLES[turn.role][sum(each.role == turn.role for each in rounds[:n])].title() for n, turn in enumerate(rounds)
+    ]
+    for roles in ("OG, OO, CG", "OG, OO, CG, CO, pro"):
+        path = write(tmp_path, "some.yaml", f"rounds: [{', '.join(f'{{role: {r}}}' for r in roles.split(', '))}]")
+        with pytest.raises(ConfigError, match="turns of pro and con, or at least one of each team: OG, OO, CG, CO"):
+            load_format(path)
 
 
 @pytest.mark.parametrize("name", ["policy_cx", "pressure_questions"])
