@@ -20,6 +20,7 @@ playing_options.py   run, retry, judge, probe-judges: the options and their help
 playing_plan.py      run, retry: options and files → a plan
 plot.py              plot
 progress_display.py  the live table of a run, or plain lines
+prompts.py           prompts
 query.py             query, sql
 report.py            report
 run.py               run, retry

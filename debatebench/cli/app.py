@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, mcp, query, runs, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, mcp, prompts, query, runs, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import plot as picture
 from debatebench.cli import report as publish
@@ -32,7 +32,7 @@ from debatebench.shared.memory import out_of_memory, spare_address_space
 from debatebench.shared.version import __version__
 
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
-    "Begin": {"init": configure.init, "import": warehouse.import_},
+    "Begin": {"init": configure.init, "import": warehouse.import_, "prompts": prompts.prompts},
     "Play": {"run": play.run, "retry": play.retry},
     "Judge": {"judge": judge.judge, "probe-judges": judge.probe_judges, "annotate": annotate.annotate},
     "Look": {
@@ -65,7 +65,10 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 }
 """Every command by its name, in the groups and order of `--help`."""
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
-WITH_SUBCOMMANDS: dict[str, Callable[[], typer.Typer]] = {"runs": runs.make_group}
+WITH_SUBCOMMANDS: dict[str, Callable[[], typer.Typer]] = {
+    "prompts": prompts.make_group,
+    "runs": runs.make_group,
+}
 ALIASES = {
     "run-tournament": "run",
     "recompute-ratings": "rate",

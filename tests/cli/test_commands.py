@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 COMMANDS = [
     "init",
     "import",
+    "prompts",
     "run",
     "retry",
     "judge",

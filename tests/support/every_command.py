@@ -36,6 +36,7 @@ _JUDGED = ("--as", "again", "--baseline", "always_pro")
 RULES = {
     "init": Rule("reads_none"),
     "import": Rule("brings_up_to_date", ("debatebench", str(ORIGINAL), "--run-tag", "IMPORTED")),
+    "prompts": Rule("reads_none"),
     "run": Rule("brings_up_to_date", ("--no-input", "RUN"), in_process=False),
     "retry": Rule("brings_up_to_date", ("FIRST",), in_process=False),
     "judge": Rule("warns", ("FIRST", *_JUDGED), in_process=False),
