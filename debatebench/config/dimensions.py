@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from debatebench.config.types import DimensionConfig, Preferences, WholeConfig
+from debatebench.config.types import DimensionConfig, Preferences, SideGuidance, WholeConfig
+from debatebench.shared.categories import category_key
 from debatebench.shared.records import MOST_SCORE
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def read_dimensions(
             ties=entry.at("ties").flag(default=True),
             preferences=_preferences(entry.at("preferences")),
             anchors=_anchors(entry.at("anchors"), least, most),
+            by_category=_by_category(entry.at("by_category")),
             step=step,
         )
     if not dimensions:
@@ -61,7 +63,9 @@ def read_whole(setting: Setting) -> WholeConfig:
         setting.allow(("ties", "preferences"))
     return WholeConfig(
         ties=setting.at("ties").flag(default=True),
-        preferences=_preferences(setting.at("preferences"), ("speech", "debate")),
+        preferences=_preferences(
+            setting.at("preferences"), tuple(stage for stage in Preferences.model_fields if stage != "summary")
+        ),
     )
 
 
@@ -69,7 +73,7 @@ def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
     """(name, its mapping or nothing) of every dimension, in order."""
     keys = (
         *("min", "max", "step", "integer", "description", "name", "weight", "tie_band", "ties", "preferences"),
-        "anchors",
+        *("anchors", "by_category"),
     )
     if not isinstance(setting.value, list):
         for name in setting.mapping():
@@ -133,3 +137,17 @@ def _anchors(setting: Setting, least: Decimal, most: Decimal) -> dict[str, str]:
             place.holding(key).refuse(f'scores from {least} to {most}, each once, such as "{least}"')
         found[score] = place.text()
     return {f"{score.normalize():f}": text for score, text in sorted(found.items())}
+
+
+def _by_category(setting: Setting) -> dict[str, SideGuidance]:
+    """What a dimension asks of each side, by category; each text in one line."""
+    found: dict[str, SideGuidance] = {}
+    for name in setting.mapping():
+        place = setting.at_key(name)
+        if not category_key(name) or category_key(name) in map(category_key, found):
+            place.holding(name).refuse("names of categories, each once")
+        place.allow(("pro", "con"))
+        found[" ".join(name.split())] = SideGuidance(
+            pro=" ".join(place.at("pro").text().split()), con=" ".join(place.at("con").text().split())
+        )
+    return found

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 async def judge(deliberation: Deliberation) -> Decision:
     """Judge in n + 2 calls for n speeches."""
+    deliberation.guided = None  # The first versions know no categories.
     analyses = await analyse_speeches(deliberation, "chronological/speech")
     debate = await deliberation.analyse("chronological/debate", analyses)
     form = AnswerForm(deliberation.config.dimensions, deliberation.positions, declares_winner=True)

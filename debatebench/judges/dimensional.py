@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 async def judge(deliberation: Deliberation) -> Decision:
     """Judge in d + 1 calls for d dimensions."""
+    deliberation.guided = None  # The first versions know no categories.
 
     async def decide(dimension: str) -> Judged:
         settings = deliberation.config.dimensions[dimension]

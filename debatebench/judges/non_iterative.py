@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 async def judge(deliberation: Deliberation) -> Decision:
     """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""
+    deliberation.guided = None  # The first versions know no categories.
 
     speeches = deliberation.speeches
 

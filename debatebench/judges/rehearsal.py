@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -102,6 +102,8 @@ class RehearsedDeliberation:
     """The calls of one judge about one debate, in the order of one possible course, and sums over them."""
 
     calls: tuple[RehearsedCall, ...]
+    is_of_teams: bool = False
+    """Whether the debate is one of four teams, on which texts may be longer."""
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -143,16 +145,21 @@ class RehearsedDeliberation:
 
     def without(self, paths: Collection[str]) -> RehearsedDeliberation:
         """The calls that are left when those of some paths are answered."""
-        return RehearsedDeliberation(tuple(call for call in self.calls if call.path not in paths))
+        return replace(self, calls=tuple(call for call in self.calls if call.path not in paths))
 
 
 def rehearse(
-    judge: MemberConfig, config: Config, prompts: PromptSet, places: Sequence[Place], first: Side | None
+    judge: MemberConfig,
+    config: Config,
+    prompts: PromptSet,
+    places: Sequence[Place],
+    first: Side | None,
+    category: str | None = None,
 ) -> RehearsedDeliberation:
     """Rehearse a judge's method on a debate whose speeches have these places, and whose topic has every text.
 
-    `first` is the side that the judge is shown first. A deliberation ends early where the method gives up.
-    Nothing is sent.
+    `first` is the side that the judge is shown first, and `category` the one of which the rubric may say more.
+    A deliberation ends early where the method gives up. Nothing is sent.
     """
     method = method_of(judge)
     if method.is_baseline:
@@ -160,9 +167,10 @@ def rehearse(
     # A prompt that does not fit is found when its real length is known.
     judge = judge.model_copy(update={"context_window": None, "earlier_parameters": ()})
     deliberation = _Rehearsal(judge, config, prompts, places, first)
+    deliberation.guided = category
     with suppress(NoVerdictError):
         method.judge_at_once(deliberation)
-    return RehearsedDeliberation(tuple(deliberation.calls()))
+    return RehearsedDeliberation(tuple(deliberation.calls()), deliberation.transcript.is_of_teams)
 
 
 @dataclass(slots=True)
@@ -219,7 +227,7 @@ class _Rehearsal(Deliberation):
     async def _put(self, question: Question, read: Callable[[Completion], _Result]) -> _Result:
         self._begin(question)
         self._clock += 1
-        prompt = "".join(message.content for message in question.messages)
+        prompt = "".join(message.content for message in question.shown.messages)
         call = _Rehearsed(question.path, self._clock, prompt, 0, Texts(), 0)
         self._asked.append(call)
         if (form := question.form) is None:

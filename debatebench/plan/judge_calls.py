@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.judges.deliberation import tokens_of
 from debatebench.judges.rehearsal import Place, RehearsedDeliberation, rehearse
+from debatebench.shared.categories import of_category
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -41,10 +42,10 @@ class JudgeCalls:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._known: dict[tuple[str, Side | None, Layout], RehearsedDeliberation] = {}
+        self._known: dict[tuple[str, Side | None, Layout, str | None], RehearsedDeliberation] = {}
         self._rehearsed: dict[tuple[object, ...], RehearsedDeliberation] = {}
         self._rest: dict[tuple[RehearsedDeliberation, frozenset[str]], RehearsedDeliberation] = {}
-        played = Layout(tuple(Place(turn.role, turn.role, turn.stage, turn.instruction) for turn in plan.config.rounds))
+        played = Layout(tuple(Place(turn.role, turn.side, turn.stage, turn.instruction) for turn in plan.config.rounds))
         self._layouts: dict[str | None, Layout] = {None: played}
         self._by_places = {played.places: played}
 
@@ -59,7 +60,7 @@ class JudgeCalls:
 
     def of(self, debate: ScheduledDebate, judge_id: str) -> RehearsedDeliberation:
         """The deliberation of a judge on the panel of a debate, from its beginning."""
-        key = (judge_id, shown_first(self._plan, debate, judge_id), self.layout(debate))
+        key = (judge_id, shown_first(self._plan, debate, judge_id), self.layout(debate), self._guided(debate))
         if key not in self._known:
             self._known[key] = self.of_judge(self._plan.judge(judge_id), debate)
         return self._known[key]
@@ -67,10 +68,18 @@ class JudgeCalls:
     def of_judge(self, judge: MemberConfig, debate: ScheduledDebate) -> RehearsedDeliberation:
         """The deliberation of any judge that takes the seat of the judge with its id."""
         first, layout = shown_first(self._plan, debate, judge.id), self.layout(debate)
-        key = (judge.method, judge.prompt_style, judge.removes("response_format"), first, layout)
+        guided = self._guided(debate)
+        key = (judge.method, judge.prompt_style, judge.removes("response_format"), first, layout, guided)
         if key not in self._rehearsed:
-            self._rehearsed[key] = rehearse(judge, self._plan.config, self._plan.prompts, layout.places, first)
+            plan = self._plan
+            self._rehearsed[key] = rehearse(judge, plan.config, plan.prompts, layout.places, first, guided)
         return self._rehearsed[key]
+
+    def _guided(self, debate: ScheduledDebate) -> str | None:
+        """The debate's category, if the rubric says what it asks of each side in it."""
+        category = self._plan.topic(debate.topic_id).category
+        dimensions = self._plan.config.dimensions.values()
+        return category if any(of_category(each.by_category, category) for each in dimensions) else None
 
     def left(self, debate: ScheduledDebate, judge_id: str, answered: frozenset[str]) -> RehearsedDeliberation | None:
         """What is left of a deliberation when these steps of the debate are answered; None if all of its calls are."""

@@ -15,6 +15,7 @@ from debatebench.config.load import load_config
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_names, part_path
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import debater_values, fill, judge_values
+from debatebench.config.transcript_layout import BP_ROLES
 from debatebench.config.types import Config, DimensionConfig, Round, WeaknessConfig
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import parse_verdict
@@ -93,6 +94,22 @@ def write(root: Path, name: str, text: str) -> Path:
         ("rubric", "dimensions: {clash: {step: 0.5, integer: true}}", "step: found 0.5; allowed: a step that fits"),
         ("rubric", "scale: {step: 0}\ndimensions: [clash]", "scale.step: found 0; allowed: a number above 0"),
         ("rubric", "dimensions: {clash: {anchors: [Good.]}}", "anchors: found a list; allowed: a mapping"),
+        ("rubric", "dimensions: {clash: {by_category: [law]}}", "by_category: found a list; allowed: a mapping"),
+        (
+            "rubric",
+            "dimensions: {clash: {by_category: {law: {pro: Much.}}}}",
+            "dimensions.clash.by_category.law.con: found nothing; allowed: text",
+        ),
+        (
+            "rubric",
+            "dimensions: {clash: {by_category: {law: {aff: Much., con: Less.}}}}",
+            "dimensions.clash.by_category.law.aff: found an unknown key",
+        ),
+        (
+            "rubric",
+            "dimensions: {clash: {by_category: {law: {pro: A., con: B.}, ' LAW': {pro: A., con: B.}}}}",
+            "by_category. LAW: found ' LAW'; allowed: names of categories, each once",
+        ),
     ],
 )
 def test_a_fault_is_named_with_its_place_and_what_is_allowed(tmp_path: Path, kind: str, text: str, message: str):
@@ -134,6 +151,45 @@ def test_anchors_stand_below_their_dimension_in_the_order_of_the_scores():
             "  2 = Less so.",
             "  10 = Deep.",
         ]
+
+
+def test_a_category_adds_what_it_asks_of_each_side_and_only_where_the_rubric_says_it(tmp_path: Path):
+    path = write(
+        tmp_path,
+        "rubrics/mine.yaml",
+        "dimensions: {depth: {description: Depth?, anchors: {'1': Flat.}, by_category: {Town Law: "
+        "{pro: 'All\n of it.', con: Some.}}}, breadth: }",
+    )
+    plain, guided = CONFIG, CONFIG.model_copy(update={"dimensions": load_rubric(path).dimensions})
+    stored = Config.model_validate(guided.model_dump(mode="json"))
+    assert "by_category" not in plain.model_dump_json()
+    assert stored == guided
+
+    def lines(config: Config, category: str | None, positions: tuple[str, ...] = ("pro", "con")) -> list[str]:
+        form = AnswerForm(config.dimensions, positions)
+        topic = {"motion": "M.", "category": category, "info_slide": None}
+        values = judge_values(config, form, **topic, transcript="", guided=category)
+        return values["dimensions"].splitlines()
+
+    before = ["- depth: whole number from 1 to 10. Depth?", "  1 = Flat.", "- breadth: whole number from 1 to 10."]
+    for category in (None, "", "general", "law", "town"):
+        assert lines(stored, category) == before
+    asked = ["  PRO in the category Town Law: All of it.", "  CON in the category Town Law: Some."]
+    for category in ("Town Law", " town\n  LAW"):
+        assert lines(stored, category) == [before[0], *asked, *before[1:]]
+    assert lines(stored, "town law", ("OG", "OO", "CG", "CO"))[1:3] == [
+        "  OG and CG in the category Town Law: All of it.",
+        "  OO and CO in the category Town Law: Some.",
+    ]
+
+
+def test_the_packaged_rubric_says_what_each_category_of_debateflow_asks_of_each_side():
+    dimensions = load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml").dimensions
+    assert {name: list(each.by_category) for name, each in dimensions.items() if each.by_category} == {
+        "burden_fulfillment": ["policy", "values", "empirical"]
+    }
+    asked = dimensions["burden_fulfillment"].by_category.values()
+    assert len({text for each in asked for text in (each.pro, each.con)}) == 6
 
 
 def test_a_step_is_in_the_prompt_the_schema_and_the_check_of_answers_and_of_the_shared_scale(tmp_path: Path):
@@ -210,6 +266,19 @@ def test_rounds_of_a_file_have_instructions_in_one_line(tmp_path: Path):
         load_format(path)
 
 
+def test_a_format_has_two_sides_or_all_four_teams(tmp_path: Path):
+    rounds = load_format(packaged("configs") / "formats" / "british_parliamentary.yaml")
+    assert [turn.role for turn in rounds] == ["OG", "OO", "OG", "OO", "CG", "CO", "CG", "CO"]
+    assert [turn.side for turn in rounds] == ["pro", "con"] * 4
+    assert [turn.stage.title() for turn in rounds] == [
+        BP_ROLES[turn.role][sum(each.role == turn.role for each in rounds[:n])].title() for n, turn in enumerate(rounds)
+    ]
+    for roles in ("OG, OO, CG", "OG, OO, CG, CO, pro"):
+        path = write(tmp_path, "some.yaml", f"rounds: [{', '.join(f'{{role: {r}}}' for r in roles.split(', '))}]")
+        with pytest.raises(ConfigError, match="turns of pro and con, or at least one of each team: OG, OO, CG, CO"):
+            load_format(path)
+
+
 @pytest.mark.parametrize("name", ["policy_cx", "pressure_questions"])
 def test_packaged_formats_with_tasks_give_each_side_as_many_speeches(name: str):
     rounds = load_format(packaged("configs") / "formats" / f"{name}.yaml")
@@ -238,3 +307,13 @@ def test_a_prompt_that_cannot_tell_of_a_weakness_is_refused(workspace: Workspace
         load_prompts(workspace, config, ())
     assert message in str(caught.value)
     load_prompts(workspace, CONFIG, ())
+
+
+def test_the_rubric_of_the_released_code_has_four_dimensions_that_count_alike() -> None:
+    rubric = load_rubric(packaged("configs") / "rubrics" / "debatrix_bp.yaml")
+    assert list(rubric.dimensions) == ["argument", "support", "clash", "language"]
+    assert {(each.weight, each.ties, each.scale) for each in rubric.dimensions.values()} == {
+        (1, True, "whole number from 1 to 10")
+    }
+    assert [name for name, each in rubric.dimensions.items() if each.preferences.earlier] == ["argument", "clash"]
+    assert (rubric.whole.ties, bool(rubric.whole.preferences.earlier)) == (False, True)

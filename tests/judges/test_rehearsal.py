@@ -20,7 +20,7 @@ from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import PromptSet, topic_values
 from debatebench.config.transcript_layout import BP_POSITIONS, Section, escape_material, escape_speech
-from debatebench.config.types import Config, DimensionConfig, MemberConfig, Pricing
+from debatebench.config.types import Config, DimensionConfig, MemberConfig, Pricing, SideGuidance
 from debatebench.judges import ask_judge, debatrix, templates_of
 from debatebench.judges.base import Judgment, Seat, Transcript
 from debatebench.judges.deliberation import Decision, Deliberation, Method
@@ -46,7 +46,11 @@ FORMULAS = {
 
 
 def config_of(dimensions: int) -> Config:
-    scales = [DimensionConfig(min=1, max=10, description="Is it good?"), DimensionConfig(min=0, max=Decimal("2.5"))]
+    asked = {"Cities": SideGuidance(pro="Pro must build.", con="Con must not.")}
+    scales = [
+        DimensionConfig(min=1, max=10, description="Is it good?", by_category=asked),
+        DimensionConfig(min=0, max=Decimal("2.5")),
+    ]
     return tiny_config(dimensions={f"d{n}": scales[n % 2] for n in range(dimensions)})
 
 
@@ -133,7 +137,7 @@ def test_rehearsed_prompts_are_as_long_as_the_real_ones(
 ) -> None:  # fmt: skip
     config, judge = config_of(dimensions), judge_of(method)
     prompts, places = prompts_of(config, judge), places_of(len(texts), is_of_teams=is_of_teams)
-    found = rehearse(judge, config, prompts, places, first)
+    found = rehearse(judge, config, prompts, places, first, category)
     topic = {"motion": motion, "category": category, "info_slide": slide}
     ask = Judge(lengths)
     judgment = judged(Seat(0, judge, first=first), config, prompts, transcript_of(places, texts, **topic), ask)
@@ -145,6 +149,32 @@ def test_rehearsed_prompts_are_as_long_as_the_real_ones(
     assert {call.path: length_of(call, said, lengths, shown) for call in found.calls} == real
     answers = {call.path: call.said_characters + call.said.times(lengths) for call in found.calls}
     assert answers == {path: len(text) for path, text in ask.answers.items()}
+
+
+@pytest.mark.parametrize("is_of_teams", [False, True])
+@pytest.mark.parametrize("method", FORMULAS)
+def test_a_judge_is_told_what_the_category_asks_of_each_side(method: str, is_of_teams: bool) -> None:
+    config, judge = config_of(2), judge_of(method)
+    prompts, places = prompts_of(config, judge), places_of(4, is_of_teams=is_of_teams)
+
+    def told(category: str | None) -> dict[str, tuple[bool, bool]]:
+        ask = Judge(Texts(9, 9, 9))
+        judged(Seat(0, judge), config, prompts, transcript_of(places, ["Said."] * 4, category=category), ask)
+        texts = {path: "".join(each.content for each in it.messages) for path, it in ask.requests.items()}
+        pro, con = ("OG and CG", "OO and CO") if is_of_teams else ("PRO", "CON")
+        wanted = (f"{pro} in the category Cities: Pro must build.", f"{con} in the category Cities: Con must not.")
+        return {path: (wanted[0] in text, wanted[1] in text) for path, text in texts.items()}
+
+    assert set(told("villages").values()) | set(told(None).values()) == {(False, False)}
+    knows = told("cities")
+    if method.endswith("_v1"):
+        assert set(knows.values()) == {(False, False)}
+        return
+    # Who reads a text for its scores or its winner, or weighs the texts on dimensions, needs no more than the text.
+    later = ("pro", "con", *BP_POSITIONS, "winner", "summary")
+    for path, found in knows.items():
+        is_on_it = not path.startswith("d1") and path.rpartition(":")[2] not in later
+        assert found == (is_on_it, is_on_it), path
 
 
 @pytest.mark.parametrize("method", FORMULAS)

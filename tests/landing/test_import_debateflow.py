@@ -162,7 +162,7 @@ def test_annotations_may_come_before_their_debates_with_a_warning(tmp_path: Path
     assert len(report.warnings) == 1
     assert "3 annotations" in report.warnings[0]
     with landed(workspace, "df") as con:
-        assert counts(con) == {"annotations": 3, "dimensions": 5, "run_settings": 50, "runs": 1}
+        assert counts(con) == {"annotations": 3, "dimensions": 5, "run_settings": 56, "runs": 1}
     report = add_import(workspace, "df", "debateflow", DEBATEFLOW)
     assert (report.added, report.ignored, report.warnings) == ({"debate": 2}, 3, ())
     with landed(workspace, "df") as con:
@@ -207,11 +207,12 @@ def test_the_rubric_lands_with_what_its_dimensions_and_scores_mean(tmp_path: Pat
     add_import(workspace, "df", "debateflow", DEBATEFLOW)
     rubric = load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml").dimensions
     with landed(workspace, "df") as con:
-        found = con.execute("select dimension, description, anchors from raw.dimensions").fetchall()
+        found = con.execute("select dimension, description, anchors, by_category from raw.dimensions").fetchall()
         injected = "select value from raw.run_settings where item = 'weaknesses' and part = 'injected'"
         assert only(con, injected) == "weak_evidence"
-    assert {name: (text, json.loads(anchors)) for name, text, anchors in found} == {
-        name: (dimension.description, dimension.anchors) for name, dimension in rubric.items()
+    assert {name: (text, json.loads(anchors), asked and json.loads(asked)) for name, text, anchors, asked in found} == {
+        name: (dimension.description, dimension.anchors, dimension.columns()["by_category"])
+        for name, dimension in rubric.items()
     }
 
 

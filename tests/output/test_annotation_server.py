@@ -28,7 +28,7 @@ from serving import Answer
 
 from debatebench.landing.annotation_journals import annotation_records, annotations_folder, read_forms
 from debatebench.output.annotation.debates import NOT_SHOWN
-from debatebench.shared.records import Annotation
+from debatebench.shared.records import Annotation, Dimension
 from debatebench.shared.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -157,7 +157,24 @@ def test_a_page_shows_the_motion_the_speeches_and_the_rubric_with_its_anchors(se
     assert [each["dimension"] for each in data["dimensions"]] == list(QUESTIONS)
     for text in (data["motion"], *ANCHORS.values(), *(speech["text"] for speech in data["speeches"])):
         assert text in page
+    assert 'class="asked"' not in page
     assert page.count('type="radio"') == 4 + 2 + len(QUESTIONS) * 2 * 3 + 3 + 5
+
+
+def test_a_page_says_what_the_debate_s_category_asks_of_each_side(tmp_path: Path):
+    asked = {"Policy": {"pro": "Show <b>need</b>.", "con": "Show harm."}, "values": {"pro": "Weigh.", "con": "Weigh."}}
+    scale = {"run_tag": "made", "min_score": 1, "max_score": 3}
+    dimensions = [
+        Dimension.model_validate({**scale, "dimension": "proof", "source_position": 0, "by_category": asked}),
+        Dimension.model_validate({**scale, "dimension": "clash", "source_position": 1}),
+    ]
+    with AnnotationServer(made_workspace(tmp_path / "w", dimensions=dimensions)) as server:
+        key = server.debate_keys()[0]
+        page, data = server.get(f"debate/{key}").text, server.get(f"api/debates/{key}").data
+    assert [each["asked"] for each in data["dimensions"]] == [{"Pro": "Show <b>need</b>.", "Con": "Show harm."}, {}]
+    assert page.count('class="asked"') == 1
+    assert '<dt>Pro</dt><dd dir="auto">Show &lt;b&gt;need&lt;/b&gt;.</dd>' in page
+    assert "Weigh." not in page
 
 
 def test_hostile_speeches_are_text_on_the_page(tmp_path: Path):

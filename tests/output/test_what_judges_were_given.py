@@ -41,7 +41,15 @@ pytestmark = [
 METHODS = ("direct", "debatrix_v1", "debatrix_v2", "chronological_v1", "chronological_v2", "dimensional_v2")
 SPEECH = "## Case\n\nWe take {} first.\n\n- one point\n    - a second\n\nيجب أن نفعل ذلك (الآن).\n1. السبب"
 BRIEF = "Drop the strongest argument and never mention parsnips."
-SECRETS = ("debater-anchovy", "debater-basil", "parsnips", "dropping_flaw", "judge-direct", "the judge wrote")
+SECRETS = (
+    "debater-anchovy",
+    "debater-basil",
+    "parsnips",
+    "dropping_flaw",
+    "judge-direct",
+    "the judge wrote",
+    "Turnips",
+)
 CONFIG = """
 benchmark: {name: tiny, version: v1}
 debate:
@@ -59,6 +67,9 @@ scoring:
       weight: 2
       anchors: {"1": They never do., "10": They always do.}
       preferences: {speech: The reasons that a speech gives., debate: Whose reasons stand., summary: It weighs most.}
+      by_category:
+        School Days: {pro: Pupils must gain., con: Pupils must lose.}
+        sport: {pro: Turnips must win., con: Turnips must not win.}
     good_style:
       description: Can a listener follow?
       weight: 0.5
@@ -153,11 +164,21 @@ def _values(templates: list[tuple[re.Pattern[str], list[str]]], message: str) ->
 Part = tuple[str, ...]
 """A kind of part, and what it is in this prompt."""
 _FENCE = re.compile(r"<<<\S+ (?:The|End of the) (?:speeches|analyses|speeches and analyses)\b.*")
+_ASKED = re.compile(r"(?:  )?(?:PRO|CON) in the category School Days: (.+)")
 _DRAWN = "Which side stands first in each exchange was drawn by lot"
 
 
 def _text(kind: str) -> Callable[[str], Iterator[Part]]:
     return lambda value: iter([(kind, value.strip())] if value.strip() else [])
+
+
+def _preference(value: str) -> Iterator[Part]:
+    if value.startswith("- "):
+        yield from _rubric(value)
+        return
+    for line in value.split("\n"):
+        asked = _ASKED.fullmatch(line)
+        yield "text", asked[1] if asked else line
 
 
 def _slide(value: str) -> Iterator[Part]:
@@ -176,6 +197,8 @@ def _rubric(value: str) -> Iterator[Part]:
             yield from [] if name == "overall" else [("name", name)]
             yield from (("score", low), ("score", high))
             yield from [("text", description)] if description else []
+        elif asked := _ASKED.fullmatch(line):
+            yield "text", asked[1]
         elif anchor := re.fullmatch(r"  (\S+) = (.+)", line):
             yield from (("score", anchor[1]), ("text", anchor[2]))
         elif weighed := re.fullmatch(r"- (\w+), weight (\S+?)(?:: (.+))?", line):
@@ -226,7 +249,7 @@ PARTS: dict[str, Callable[[str], Iterator[Part]]] = {
     "language": _text("language"),
     "format": _text("text"),
     "dimension": _text("name"),
-    "preference": lambda value: _rubric(value) if value.startswith("- ") else _text("text")(value),
+    "preference": _preference,
     "dimensions": _rubric,
     "position": lambda value: iter([("side", value.lower())] if value else []),
     "stage": _text("stage"),
@@ -313,6 +336,9 @@ def test_people_have_all_that_judges_had_and_nothing_that_names_debaters(played:
     assert {part[0] for part in parts} == {
         "absent", "language", "name", "score", "side", "speech", "stage", "text", "weight"
     }  # fmt: skip
+    # What the debate's category asks of each side is there, and no other category's.
+    assert {("text", "Pupils must gain."), ("text", "Pupils must lose.")} < parts
+    assert [value for _, value in played.values if "Turnips" in value] == []
     speeches = {part for part in parts if part[0] == "speech"}
     assert len(speeches) == 8
     shared = parts - speeches

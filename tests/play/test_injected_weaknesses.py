@@ -122,9 +122,11 @@ def test_the_truth_lands_with_the_plan_and_with_the_debates(flow: tuple[Path, li
         assert is_control == (planned is None)
         assert dimension == (TAXONOMY[planned].dimension if planned else None)
     assert sum(row[-1] for row in found) == 3
-    assert rows(root, "select rubric_version from raw.runs") == [("debateflow-1",)]
+    assert rows(root, "select rubric_version from raw.runs") == [("debateflow-2",)]
     ((anchors,),) = rows(root, "select anchors from raw.dimensions where dimension = 'clash_engagement'")
     assert json.loads(anchors) == RUBRIC.dimensions["clash_engagement"].anchors
+    ((asked,),) = rows(root, "select by_category from raw.dimensions where dimension = 'burden_fulfillment'")
+    assert json.loads(asked) == RUBRIC.dimensions["burden_fulfillment"].columns()["by_category"]
     assert rows(root, "select distinct turn_index, stage from raw.turns order by all") == [
         (0, "opening"),
         (1, "response"),

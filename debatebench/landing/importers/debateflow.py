@@ -339,6 +339,7 @@ def _dimensions(run_tag: str) -> tuple[Dimension, ...]:
             step=Decimal(1),
             description=dimension.description,
             anchors=dimension.anchors,
+            by_category=dimension.columns()["by_category"],
         )
         for position, (name, dimension) in enumerate(_rubric().items())
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES, special_tasks
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
+from debatebench.shared.categories import of_category
 from debatebench.shared.config_sections import config_sections
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # More buttons than on a scale from 0 to 10 would not fit on a phone.
 _MOST_BUTTONS = 11
 _KEY_LENGTH = 16
+# The column at which the lines of the rules are broken.
+_WIDTH = 119
 _RANGE = re.compile(r"(?P<low>-?\d+(\.\d+)?)(\s*(-|–|to|\.\.+)\s*(?P<high>-?\d+(\.\d+)?))?", re.ASCII)
 
 TWO_SIDES = {"pro": "Pro", "con": "Con"}
@@ -63,7 +66,7 @@ select debate_id, side, position, stage, instruction, content
 from raw.turns where run_tag = ? order by debate_id, turn_index
 """
 _DIMENSIONS = """
-select dimension, min_score, max_score, step, description, anchors, weight
+select dimension, min_score, max_score, step, description, anchors, by_category, weight
 from raw.dimensions where run_tag = ? order by source_position, dimension
 """
 
@@ -115,6 +118,8 @@ class DimensionShown:
     weight: Decimal = Decimal(1)
     guidance: tuple[tuple[str, str], ...] = ()
     """What judges that work in steps were told to look for: when, and what."""
+    by_category: tuple[tuple[str, tuple[tuple[Side, str], ...]], ...] = ()
+    """Categories, each with what it asks of each side then."""
 
     @property
     def title(self) -> str:
@@ -185,9 +190,22 @@ class ShownDebate:
         return "\n".join(filter(None, (rules, self.tasks)))
 
     @property
+    def rules_unwrapped(self) -> str:
+        """The same, each paragraph and each point on a line of its own, however wide the page is."""
+        return unwrapped(self.rules)
+
+    @property
     def names(self) -> dict[str, str]:
         """Side or team → what people read."""
         return TEAMS if self.is_of_teams else TWO_SIDES
+
+    def asked_of(self, dimension: DimensionShown) -> dict[str, str]:
+        """What a dimension asks of each side in debates of this category: who it is for, and what; empty without it."""
+        found = of_category(dict(dimension.by_category), self.category)
+        return {
+            " and ".join(name for side, name in self.names.items() if self.benches[side] == bench): text
+            for bench, text in (found[1] if found else ())
+        }
 
     @property
     def benches(self) -> dict[str, Side]:
@@ -233,6 +251,23 @@ class Material:
 _HOW_TO_GET_A_SCALE = (
     "Import it again with --rubric and the name of a rubric in configs/rubrics/ that has the dimensions."
 )
+
+
+def unwrapped(text: str) -> str:
+    """A text whose lines end where the next word would be beyond the column `_WIDTH`, with one line per paragraph.
+
+    A line that could have held the next word ends a paragraph, and one that is indented goes on with the one before.
+    """
+    paragraphs: list[str] = []
+    before = ""
+    for line in text.split("\n"):
+        goes_on = line.startswith(" ") or (before and line and len(f"{before} {line.partition(' ')[0]}") > _WIDTH)
+        if goes_on and paragraphs and not line.startswith("- "):
+            paragraphs[-1] += f" {line.strip()}"
+        else:
+            paragraphs.append(line)
+        before = line
+    return "\n".join(paragraphs)
 
 
 def read_material(database: Path, run_tag: str) -> Material:
@@ -317,14 +352,29 @@ def _dimensions(
 ) -> tuple[tuple[DimensionShown, ...], tuple[str, ...]]:
     """The dimensions with a scale, and the titles of those without."""
     found, without = [], []
-    for name, low, high, step, description, anchors, weight in con.execute(_DIMENSIONS, [run_tag]).fetchall():
+    for name, low, high, step, description, anchors, by_category, weight in con.execute(
+        _DIMENSIONS, [run_tag]
+    ).fetchall():
         if low is None or high is None or Scale.between(low, high, step).count < 1:
             without.append(name.replace("_", " "))
             continue
-        texts = from_json(anchors.encode()) if anchors is not None else None
+        texts, asked = (None if text is None else from_json(text.encode()) for text in (anchors, by_category))
         scale = Scale.between(low, high, step)
-        found.append(DimensionShown(name, description, scale, _anchors(texts), weight, guidance.get(name, ())))
+        found.append(
+            DimensionShown(
+                name, description, scale, _anchors(texts), weight, guidance.get(name, ()), _by_category(asked)
+            )
+        )
     return tuple(found), tuple(without)
+
+
+def _by_category(asked: Any) -> tuple[tuple[str, tuple[tuple[Side, str], ...]], ...]:
+    """What is asked of each side, by category."""
+    sides: tuple[Side, ...] = ("pro", "con")
+    return tuple(
+        (category, tuple((side, str(texts[side])) for side in sides if side in texts))
+        for category, texts in ((name, mapping(each)) for name, each in mapping(asked).items())
+    )
 
 
 def _anchors(texts: Any) -> tuple[Anchor, ...]:

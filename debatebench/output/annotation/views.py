@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ASSETS = {
     "annotation.css": "text/css",
     "annotation.js": "text/javascript",
+    "agreed.js": "text/javascript",
     "answers.js": "text/javascript",
     "keys.js": "text/javascript",
     "ranks.js": "text/javascript",
@@ -133,6 +134,7 @@ class Views:
                     "scale": {name: plain(getattr(each.scale, name)) for name in ("low", "high", "step")},
                     "anchors": {anchor.score: anchor.text for anchor in each.anchors},
                     "weight": float(each.weight),
+                    "asked": debate.asked_of(each),
                     "guidance": [{"when": when, "text": text} for when, text in each.guidance],
                 }
                 for each in debate.dimensions
