@@ -103,7 +103,7 @@ def _names(option: str, value: str | None) -> tuple[str, ...]:
 
 
 def _change_team(workspace: Workspace, run_tag: str, names: dict[str, tuple[str, ...]], overlap: int | None) -> None:
-    from debatebench.output.annotation.assignments import change_team
+    from debatebench.output.annotation.assignments import change_team, left_out_in_words, open_team
 
     moved = change_team(
         workspace,
@@ -114,6 +114,8 @@ def _change_team(workspace: Workspace, run_tag: str, names: dict[str, tuple[str,
         overlap=overlap,
     )
     note(f"{moved}; what was begun or handed in stays with its person.")
+    if left_out := left_out_in_words(open_team(workspace, run_tag)):
+        warn(left_out)
 
 
 def _print_status(workspace: Workspace, run_tag: str) -> None:

@@ -110,7 +110,8 @@ def _answered(form: dict[str, Any]) -> dict[str, Any]:
 class Forms:
     """The forms of one journal: what its events add up to. Pass the data of every event to `see`."""
 
-    def __init__(self) -> None:
+    def __init__(self, purpose: Purpose = "annotations") -> None:
+        self._purpose = purpose
         self.by_debate: dict[str, FormState] = {}
         self._earlier: dict[str, list[FormState]] = {}
         """Debate → its states by revision."""
@@ -143,10 +144,18 @@ class Forms:
         """The form about a debate as it was at a revision."""
         return self._earlier.get(debate_id, [FormState()])[revision]
 
+    def is_same(self, one: dict[str, Any], other: dict[str, Any]) -> bool:
+        """Whether two forms hold the same answers here.
+
+        In a review a form that was never saved shows what people agree on. It is not the same as one that was cleared,
+        which has every field.
+        """
+        return is_same_form(one, other) and (self._purpose != "adjudications" or bool(one) == bool(other))
+
     def has_held(self, debate_id: str, form: dict[str, Any]) -> bool:
         """Whether the form about a debate has ever held this, or had it aside."""
         held = [state.form for state in self._earlier.get(debate_id, ())]
-        return any(is_same_form(form, each) for each in (*held, *self._were_aside.get(debate_id, ())))
+        return any(self.is_same(form, each) for each in (*held, *self._were_aside.get(debate_id, ())))
 
     def continues(self, other: Forms, debate_id: str) -> bool:
         """Whether the form about a debate has gone through all that it has gone through in `other`."""
@@ -179,7 +188,7 @@ class Forms:
     def _is_as_at(self, debate_id: str, revision: int, form: dict[str, Any], handed_in: dict[str, Any] | None) -> bool:
         """Whether a form and what was handed in of it are as they were at a revision."""
         then = self.at(debate_id, revision)
-        return is_same_form(then.form, form) and then.handed_in == handed_in
+        return self.is_same(then.form, form) and then.handed_in == handed_in
 
     def _returned(self, data: dict[str, Any]) -> FormState:
         """The state after an undo or a redo: that of the revision, except for what cannot be undone."""
@@ -265,7 +274,7 @@ def check_header(path: Path, run_tag: str, data: dict[str, Any]) -> None:
 def read_forms(path: Path, run_tag: str) -> Forms:
     """The forms of a journal. Raises `DamagedDataError` if it is damaged, or belongs to another run or name."""
     check_saved(path)
-    forms = Forms()
+    forms = Forms(purpose_of(path))
     for event in read_journal(path):
         if event.seq == 1:
             check_header(path, run_tag, event.data)

@@ -26,7 +26,7 @@ class FormJournal:
         self.path = path
         self.run_tag = run_tag
         self._lock = threading.Lock()
-        self._known: tuple[int, Forms] = 0, Forms()
+        self._known: tuple[int, Forms] = 0, Forms(purpose_of(path))
         """The size of the file when its forms were read, and the forms."""
         self._saved_by: dict[tuple[str, int], str] = {}
         """Debate and revision → the window that made it, of those made here."""
@@ -109,7 +109,7 @@ class FormJournal:
 
         def event(forms: Forms) -> dict[str, Any] | None:
             state = forms.of(debate_id)
-            is_same = is_same_form(state.form, form) and state.author == author
+            is_same = forms.is_same(state.form, form) and state.author == author
             is_current = state.revision == revision or self._is_own(debate_id, revision, state.revision, window)
             if not (is_same or is_current):
                 raise _stale()
@@ -232,7 +232,7 @@ class FormJournal:
 
         def event(forms: Forms) -> dict[str, Any] | None:
             ours = forms.of(debate_id)
-            is_same = is_same_form(ours.form, form)
+            is_same = forms.is_same(ours.form, form)
             if forms.continues(other, debate_id) or (is_same and (ours.is_handed_in or record is None)):
                 return None
             data: dict[str, Any] = {"debate_id": debate_id, "author": author, "at": at, "form": form}

@@ -31,7 +31,15 @@ from debatebench.journal.writing import write_journal
 from debatebench.landing.annotation_journals import annotations_folder
 from debatebench.landing.annotation_writing import FormJournal, StaleError
 from debatebench.landing.importers.store import add_import
-from debatebench.output.annotation.assignments import Team, change_team, in_order, open_team, share_out, team_status
+from debatebench.output.annotation.assignments import (
+    Team,
+    change_team,
+    in_order,
+    left_out_in_words,
+    open_team,
+    share_out,
+    team_status,
+)
 from debatebench.output.annotation.debates import read_material
 from debatebench.output.annotation.form_words import change_in_words
 from debatebench.output.annotation.merging import merge_forms
@@ -363,7 +371,7 @@ def test_assignments_are_balanced_to_one_and_every_debate_has_its_people(
     debates: int, sizes: tuple[int, int], seed: int
 ):
     people, overlap = [f"p{n}" for n in range(sizes[0])], sizes[1]
-    found = share_out([f"d{n}" for n in range(debates)], people, overlap, str(seed), {}, {}, {})
+    found = share_out([f"d{n}" for n in range(debates)], people, overlap, str(seed), {}, {}, {}, {})
     assert len(found) == debates
     assert all(len(set(names)) == overlap for names in found.values())
     loads = Counter(dict.fromkeys(people, 0))
@@ -391,6 +399,41 @@ def test_debates_that_came_later_are_assigned_too(tmp_path: Path):
     shutil.copy(made_workspace(tmp_path / "grown", debates=9).database, workspace.database)
     sessions = [session_of(workspace, name) for name in ("ann", "ben", "cem")]
     assert [len(session.debates) for session in sessions] == [6, 6, 6]
+
+
+def test_answers_that_a_reviewer_cleared_stay_cleared_and_can_be_undone(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=1)
+    for name in ("ann", "ben"):
+        session = session_of(workspace, name)
+        session.hand_in(session.debates[0], 0, full_form())
+    eve = open_review(workspace, TAG, "eve", now=now)
+    (debate,) = eve.session.debates
+    views = Views(eve.session, eve, "")
+    cleared = verdict(winner=None, justification=None)
+
+    def shown() -> dict[str, Any]:
+        return views.filled_in(debate, eve.session.state(debate)).form
+
+    agreed = shown()
+    assert agreed["winner"] == "pro"
+    for revision in (0, 2):
+        eve.session.save(debate, revision, cleared)
+        assert shown() == open_review(workspace, TAG, "eve", now=now).session.state(debate).form
+        assert (shown()["winner"], views.state_data(debate, eve.session.state(debate))["undo"]) == (None, "6 answers")
+        assert set(review_data(eve, debate)["marks"].values()) == set()
+        # Undone to the beginning, the form is filled in again.
+        eve.session.go_back(debate, revision + 1, "undo")
+        assert shown() == agreed
+    # A mark stays beside what is still the answer on which all agree.
+    eve.session.save(debate, 4, {**agreed, "winner": "con"})
+    marks = review_data(eve, debate)["marks"]
+    assert "winner" not in marks
+    assert marks["clash.pro"] == "all agree"
+    # Another window that clears what was undone to the beginning has a version of its own.
+    eve.session.go_back(debate, 5, "undo")
+    with pytest.raises(StaleError):
+        eve.session.save(debate, 1, cleared, window="w")
+    assert list(eve.session.state(debate).asides) == ["w"]
 
 
 # --- review ---------------------------------------------------------------------------------------------------------
@@ -736,12 +779,43 @@ def test_a_review_shows_nobody_a_debate_that_this_person_is_still_to_annotate(tm
     change_team(workspace, TAG, joining=("eve",), overlap=4)
     later = {each.debate_id for each in session_of(workspace, "eve").debates}
     assert later == {each.debate_id for each in ben.debates} - {done.debate_id, begun.debate_id}
+    team = open_team(workspace, TAG)
+    given = {key for key, names in team.journal.forms().assigned.items() if "eve" in names}
+    assert given == later
+    assert left_out_in_words(team) == (
+        "eve has reviewed 2 debates, and seen there what others say, so somebody else annotates them. 2 debates will "
+        "have fewer than 4 annotators."
+    )
     (status,) = [each for each in team_status(open_team(workspace, TAG)) if each.name == "eve"]
     assert (status.debates, status.open) == (4, 4)
     for debate in ben.debates:
         eve.session.save(debate, eve.session.state(debate).revision, verdict())
     with pytest.raises(UsageError, match="'eve' has reviewed these debates of run 'made' and seen what others say"):
         session_of(workspace, "eve")
+
+
+def test_a_debate_goes_to_somebody_who_has_not_reviewed_it(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=6)
+    ann = session_of(workspace, "ann")
+    # One has been annotated and reviewed; the annotation of the import is the other one that a review shows.
+    ann.hand_in(ann.debates[0], 0, full_form())
+    eve = open_review(workspace, TAG, "eve", now=now)
+    for debate in eve.session.debates:
+        eve.session.save(debate, 0, verdict())
+    seen = {debate.debate_id for debate in eve.session.debates}
+    assert len(seen) == 2
+    done = debatebench_here(
+        workspace.root, "annotate", "--run-tag", TAG, "--annotators", "ben,cem,eve", "--overlap", "2"
+    )
+    assert (done.code, "eve has reviewed 2 debates, and seen" in done.err) == (0, True), done.err
+    assigned = open_team(workspace, TAG).journal.forms().assigned
+    assert all("eve" not in assigned[key] for key in seen)
+    assert all(len(names) == 2 or key == ann.debates[0].debate_id for key, names in assigned.items())
+    loads = Counter(name for names in assigned.values() for name in names if name != "ann")
+    assert max(loads.values()) - min(loads.values()) <= 1
+    # The only one left would have no debate at all: that is said, too.
+    done = debatebench_here(workspace.root, "annotate", "--run-tag", TAG, "--annotators", "eve", "--overlap", "1")
+    assert "1 debate will have fewer than 1 annotator." in done.err, done.err
 
 
 # --- a team ---------------------------------------------------------------------------------------------------------

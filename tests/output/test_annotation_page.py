@@ -449,6 +449,20 @@ def test_a_full_disk_offline_seconds_and_lost_answers_lose_nothing(browser: Brow
             route.fetch()
             route.abort()
 
+        # Half an answer, of a server that ends while it answers, is none.
+        page.route("**/draft", lambda route: route.fulfill(status=200, body='{"revision": 9, "as'), times=1)
+        choose(page, "confidence", "4")
+        not_answered = "Not saved: the server does not answer. The page tries again every second; keep it open."
+        wait_for_status(page, not_answered)
+        # What is changed back meanwhile is saved as well: the server may have the answer between.
+        choose(page, "confidence", "5")
+        wait_for_status(page, "Saved. Changed since the hand-in, and not handed in.")
+        page.route("**/draft", lose, times=1)
+        choose(page, "confidence", "4")
+        wait_for_status(page, not_answered)
+        choose(page, "confidence", "5")
+        wait_for_status(page, "Saved. Changed since the hand-in, and not handed in.")
+        assert server.get(f"api/debates/{key}").data["form"]["confidence"] == 5
         # The server may have handed it in: the page finds out, also after a change, which is no other window's.
         for is_changed in (True, False):
             page.route("**/final", lose, times=1)
@@ -543,6 +557,26 @@ def test_a_reviewer_sees_people_beside_the_speeches_and_records_only_the_winner(
             assert page.locator("[name=winner]:checked").count() == 0
             assert page.locator(".side .mark").all_inner_texts() == ["all agree"] * 4
             page.reload()
+        # The mark leaves with the agreed answer, and comes back with it.
+        marks = page.locator(".side .mark:visible")
+        choose(page, "clash.pro", "1")
+        assert (marks.count(), page.locator('[data-question="clash.pro"] .mark').is_hidden()) == (3, True)
+        wait_for_status(page, "Saved.")
+        page.reload()
+        assert marks.count() == 3
+        choose(page, "clash.pro", "3")
+        assert marks.count() == 4
+        # What is cleared stays cleared when the page is loaded again.
+        scored = {f"{name}.{side}": score for name in QUESTIONS for side, score in (("pro", "3"), ("con", "2"))}
+        for question in ("is_coherent", *scored):
+            page.locator(f'[data-question="{question}"] input').first.focus()
+            page.keyboard.press("Delete")
+        wait_for_status(page, "Saved.")
+        page.reload()
+        assert (page.locator("#form :checked").count(), page.locator(".agreed:visible").count()) == (0, 0)
+        for question, score in scored.items():
+            choose(page, question, score)
+        assert marks.count() == 4
         choose(page, "winner", "tie")
         address = page.url
         page.locator("#hand-in").click()

@@ -217,6 +217,7 @@ def test_a_key_that_is_no_score_chooses_nothing_and_a_number_off_the_scale_is_no
             page.keyboard.down("0")
         page.keyboard.up("0")
         assert score(page, "from_0_to_10.con") == 10
+        told: dict[str, str] = {}
         for name, texts in REFUSED.items():
             for text in texts:
                 ask(page, f"{name}.pro")
@@ -226,6 +227,12 @@ def test_a_key_that_is_no_score_chooses_nothing_and_a_number_off_the_scale_is_no
                 assert score(page, f"{name}.pro") is None, (name, text)
                 assert place.locator(".told").inner_text().startswith(f"“{text}” is not saved"), (name, text)
                 assert place.locator(".number").get_attribute("aria-invalid") == "true"
+                told[text] = place.locator(".told").inner_text().partition(" is not saved: ")[2]
+        # Why a text is no score, and what is one.
+        assert told["1,000"] == (
+            "it can be read as 1000 or as 1; write 1000 or 1, and the scale has whole numbers from 0 to 1000."
+        )
+        assert told["1001"] == "the scale has whole numbers from 0 to 1000."
         wait_for_status(page, "Saved")
         kept = server.get(f"api/debates/{server.debate_keys()[0]}").data["form"]["scores"]
         assert not kept.keys() & REFUSED.keys()

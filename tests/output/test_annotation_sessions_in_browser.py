@@ -6,7 +6,7 @@ disk, choose between two versions, and have their servers killed. After every st
 `annotation_sessions.FormModel` is compared with the pages, the addresses of data, the journals, the warehouse after
 `land`, and what `doctor` finds.
 
-A few sessions run with the other tests. More run with a count, or with the first and the last seed:
+One session runs with the other tests. More run with a count, or with the first and the last seed:
 
     DEBATEBENCH_SESSIONS=100 pytest -n 0 tests/output/test_annotation_sessions_in_browser.py
     DEBATEBENCH_SESSIONS=40-59 pytest -n 0 tests/output/test_annotation_sessions_in_browser.py
@@ -44,7 +44,7 @@ pytestmark = [
 
 WANTED = os.environ.get("DEBATEBENCH_SESSIONS", "")
 STEPS = 12
-SEEDS_OF_THE_SUITE = (0, 1)
+SEEDS_OF_THE_SUITE = (5,)
 
 READ = """async () => {
     const form = document.getElementById("form");
@@ -403,7 +403,7 @@ class Browsing(Person):
         tab.page.wait_for_function(IS_SETTLED)
         model = self.forms[tab.key]
         form = answered(tab.page.evaluate(READ))
-        other = model.saved if tab.is_apart else next(iter(model.asides.values()))
+        other = self.shown(tab.key) if tab.is_apart else next(iter(model.asides.values()))
         names = [*{**form, **tab.form, "winner": None}]
         assert form != tab.form
         assert any(form.get(name) != tab.form.get(name) for name in names)
@@ -473,6 +473,11 @@ class Browsing(Person):
         tab.page.route("**/draft", lose, times=1)
         self.answer(tab, *drawn)
         self.not_saved(tab, "the server does not answer")
+        if (before := tab.form.get(drawn[0])) is not None and self.draw.random() < 0.5:
+            # The page cannot know that the server has it, and what was there before is saved again.
+            self.answer(tab, drawn[0], before)
+            self.expect_save(tab, *drawn)
+            drawn = drawn[0], before
         self.saved_again(tab, *drawn)
 
     def lose_hand_in(self, tab: Tab) -> None:

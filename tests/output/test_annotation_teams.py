@@ -31,6 +31,7 @@ SIMULATED = "judges:\n" + "\n".join(
 )
 POINTS = {"OG": 78, "OO": 71, "CG": 82, "CO": 75}
 RANKS = {"OG": 2, "OO": 4, "CG": 1, "CO": 3}
+PLACES = ("2nd", "4th", "1st", "3rd")
 
 
 def debate(*dimensions: DimensionShown) -> ShownDebate:
@@ -210,7 +211,7 @@ def test_four_teams_are_annotated_landed_compared_and_agreed_on(browser: Browser
     assert lands[0][:3] == ("ann", None, None)
     _check_truths(workspace)
     _check_comparison(workspace)
-    _review(workspace)
+    _review(browser, workspace)
     _export(workspace)
 
 
@@ -283,13 +284,47 @@ def _check_comparison(workspace: Workspace) -> None:
         assert accuracy[judge] == pytest.approx(sum(hits) / 2)
 
 
-def _review(workspace: Workspace) -> None:
+def _review_by_keys(page: Page, form: dict[str, Any]) -> None:
+    """Record what is agreed on the debate that two people have ranked, by keys alone."""
+    from test_annotation_page import tab_to
+
+    page.wait_for_selector("#form")
+    assert page.locator("thead th").all_inner_texts() == ["Question", "ann", "ben"]
+    places = [f"Place of {NAMES[team]}\t{place}\t{place}" for team, place in zip(TEAMS, PLACES, strict=True)]
+    assert page.locator("tbody tr").all_inner_texts()[:4] == places
+    # What both say is filled in: the places have one mark, which leaves when one of them is changed.
+    assert page.locator(".rank :checked").evaluate_all("all => all.map(each => each.value)") == ["2", "4", "1", "3"]
+    assert page.locator(".side .mark:visible").count() == 4
+    mark = page.locator(".ranks .mark")
+    assert mark.is_visible()
+    # As judges saw it, each point is a line of its own.
+    lines = page.locator(".about dd").last.inner_text().split("\n")
+    assert [line[:4] for line in lines if line.startswith("- ")] == ["- OG", "- OO", "- CG", "- CO"]
+    assert " ".join(lines) == " ".join(SPEAKING_RULES["british_parliamentary"].split())
+    for team in TEAMS:
+        tab_to(page, f"rank:{team}")
+        page.keyboard.press(str(form["ranks"][team]))
+        assert mark.is_hidden()
+    assert page.locator("#ranks-said").inner_text() == ""
+    tab_to(page, "justification")
+    page.keyboard.type(form["justification"])
+    page.keyboard.press("Control+Enter")
+    page.wait_for_function("() => document.title.startsWith('Debate 2')")
+
+
+def _review(browser: Browser, workspace: Workspace) -> None:
     """The review shows the places of each person, and what people agree on lands beside them."""
+    from test_annotation_page import opened
+
     agreed = {"OG": 1, "OO": 2, "CG": 3, "CO": 4}
     form = {"ranks": agreed, "scores": {"speaker_points": POINTS}, "justification": "We agreed."}
-    with server_of(workspace, "eve", "--review") as server:
-        page = server.get(f"debate/{server.debate_keys()[0]}").text
-        assert all(f"Place of {name}" in page for name in NAMES.values())
+    with (
+        server_of(workspace, "eve", "--review") as server,
+        opened(browser, f"{server.url}debate/{server.debate_keys()[0]}") as page,
+    ):
+        _review_by_keys(page, form)
+        data = server.get(f"api/debates/{server.debate_keys()[0]}").data
+        assert (data["form"]["ranks"], data["is_handed_in"]) == (agreed, True)
     hand_in(workspace, "eve", {"bp_000": form, "bp_001": form}, "--review")
     assert debatebench_here(workspace.root, "land").code == 0
     adjudicated = rows(

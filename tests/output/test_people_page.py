@@ -324,9 +324,32 @@ def test_pairs_of_judges_are_tested(page: Path, database: Path) -> None:
     assert f" {p_value:.3f} " in text
 
 
+def test_published_tests_over_trials_stand_beside_those_that_findings_use(page: Path, database: Path) -> None:
+    ((count, p_value),) = run_query(
+        database,
+        "select count_trials, trial_p_value from marts.panelbench_significance where source_run_tag = 'held' "
+        "and measure = 'accuracy' and judge_a = 'cheap' and judge_b = 'dear'",
+    ).rows
+    text = text_of(section(page, "significance"))
+    assert "the trials of one debate repeat one another" in text
+    assert re.search(rf"accuracy cheap \(direct\) dear \(debatrix_v1\) may be chance .*? {count} {p_value:.3f} ", text)
+
+
+def test_the_page_says_where_the_files_of_panelbench_differ_from_the_paper(page: Path) -> None:
+    text = text_of(section(page, "collections"))
+    assert "37 debates won by pro, 7 ties and 56 won by con, the files have 38, 6 and 56" in text
+    assert "table 14 (VivesDebate) is left out" in text
+    assert "What the Debatrix paper calls accuracy is this hit rate" in text_of(section(page, "quality"))
+
+
 def test_lengths_are_shown_where_debates_differ_in_them(page: Path) -> None:
     """All nine debates have four speeches, and three of them long ones, which pro lost."""
-    found = charts(page, "sizes")
+    shown = charts(page, "sizes")
+    assert [title for title in shown if not title.startswith("held")] == [
+        "t, two sides: few rounds by the collection's flag, 1 debate",
+        "t, two sides: many rounds by the collection's flag, 1 debate",
+    ]
+    found = {title: spec for title, spec in shown.items() if title.startswith("held")}
     assert list(found) == [
         "held, two sides: under 4000 tokens, 6 debates",
         "held, two sides: 4000 to 7999 tokens, 3 debates",

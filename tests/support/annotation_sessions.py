@@ -63,17 +63,24 @@ class FormModel:
     """One form: what was saved and handed in, what is aside, and what can be undone."""
 
     saved: Answers = field(default_factory=dict)
+    is_filled_in: bool = False
+    """Whether the page of a reviewer shows what people agree on, because nothing was saved."""
     handed_in: Answers | None = None
     was_handed_in: bool = False
     version: int = 0
     """Grows with every change of the form; a window that has read another one is stale."""
     asides: dict[str, Answers] = field(default_factory=dict)
-    past: list[tuple[Answers, Answers | None]] = field(default_factory=list)
-    undone: list[tuple[Answers, Answers | None]] = field(default_factory=list)
+    past: list[tuple[Answers, Answers | None, bool]] = field(default_factory=list)
+    undone: list[tuple[Answers, Answers | None, bool]] = field(default_factory=list)
     is_typing: bool = False
     """Whether the last change was one of the text only: the next of its kind is the same change."""
     way: str | None = None
     """`undo` or `redo` if that was the last change."""
+
+    @property
+    def now(self) -> tuple[Answers, Answers | None, bool]:
+        """What an undo brings back."""
+        return self.saved, self.handed_in, self.is_filled_in
 
     @property
     def is_done(self) -> bool:
@@ -101,7 +108,7 @@ class FormModel:
     ) -> Outcome:
         form = answered(form)
         # The first save of an empty form is one, too.
-        is_same = form == self.saved and self.version > 0
+        is_same = form == self.saved and self.version > 0 and not self.is_filled_in
         if not is_same and version != self.version:
             # The one aside last is shown last.
             if self.asides.get(window) != form:
@@ -115,17 +122,17 @@ class FormModel:
             return "two versions"
         is_typed = not is_final and form | {"justification": 0} == self.saved | {"justification": 0}
         if not (is_typed and self.is_typing):
-            self.past.append((self.saved, self.handed_in))
+            self.past.append(self.now)
         self.undone.clear()
         self.is_typing, self.way = is_typed, None
-        self.saved = form
+        self.saved, self.is_filled_in = form, False
         self.version += 1
         for each in resolved:
             del self.asides[each]
         if is_final:
             self.handed_in, self.was_handed_in = form, True
         # What leads back to the same answers is no change.
-        while self.past and self.past[-1] == (self.saved, self.handed_in):
+        while self.past and self.past[-1] == self.now:
             self.past.pop()
             self.is_typing = False
         return "saved"
@@ -146,8 +153,8 @@ class FormModel:
             return "stale"
         source, target = (self.past, self.undone) if way == "undo" else (self.undone, self.past)
         if source:
-            target.append((self.saved, self.handed_in))
-            self.saved, self.handed_in = source.pop()
+            target.append(self.now)
+            self.saved, self.handed_in, self.is_filled_in = source.pop()
             self.version += 1
             self.is_typing, self.way = False, way
         return "saved"
@@ -192,7 +199,7 @@ class Person(ABC):
     def __post_init__(self) -> None:
         self.debates = self._debates()
         self.questions = tuple(each.name for each in self.debates[0].dimensions)
-        self.forms = {debate.key: FormModel() for debate in self.debates}
+        self.forms = {debate.key: FormModel(is_filled_in=self.is_review) for debate in self.debates}
 
     def _debates(self) -> tuple[ShownDebate, ...]:
         if self.is_review:
@@ -258,13 +265,13 @@ class Person(ABC):
     def shows_saved(self, window: Window) -> None:
         """Have the window show what is saved."""
         model = self.forms[window.key]
-        window.version, window.form, window.is_apart = model.version, model.saved, False
-        if not model.saved and self.is_review:
-            window.form = self.proposed(window.key)
+        window.version, window.form, window.is_apart = model.version, self.shown(window.key), False
 
-    def proposed(self, key: str) -> Answers:
-        """What a form of a reviewer holds before anything is saved."""
-        return answered(self.ask(f"/api/debates/{key}")["review"]["proposed"])
+    def shown(self, key: str) -> Answers:
+        """What a page shows of what is saved: before anything is, a reviewer sees what people agree on."""
+        if self.forms[key].is_filled_in:
+            return answered(self.ask(f"/api/debates/{key}")["review"]["proposed"])
+        return self.forms[key].saved
 
     # --- what must hold ---------------------------------------------------------------------------------------------
 

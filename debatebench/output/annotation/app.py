@@ -178,15 +178,16 @@ async def _changed(session: Session, views: Views, request: Request, change: Cha
         raise RefusedError(422, error.message) from error
     except StaleError as error:
         state = await run_in_threadpool(session.state, debate)
-        raise RefusedError(409, error.message, **await _shown(views, debate, value, state)) from error
-    return JSONResponse({**await _shown(views, debate, value, saved.state), "next": saved.next_key})
+        raise RefusedError(409, error.message, **await _shown(views, debate, state)) from error
+    if "form" in value:
+        # The page that has sent it shows it already.
+        return JSONResponse({**views.state_data(debate, saved.state), "next": saved.next_key})
+    return JSONResponse({**await _shown(views, debate, saved.state), "next": saved.next_key})
 
 
-async def _shown(views: Views, debate: ShownDebate, value: dict[str, Any], state: FormState) -> dict[str, Any]:
-    """What an answer says of a form: a request that brings one shows it already, the others show what comes back."""
-    if "form" not in value:
-        state = await run_in_threadpool(views.filled_in, debate, state)
-    return views.state_data(debate, state)
+async def _shown(views: Views, debate: ShownDebate, state: FormState) -> dict[str, Any]:
+    """What an answer says of a form that the page is to show."""
+    return views.state_data(debate, await run_in_threadpool(views.filled_in, debate, state))
 
 
 def _debate(session: Session, request: Request) -> ShownDebate:

@@ -23,6 +23,7 @@ from debatebench.landing.annotation_journals import (
 )
 from debatebench.landing.annotation_writing import FormJournal
 from debatebench.output.annotation.debates import ShownDebate, imported_annotations, read_material
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 
@@ -71,19 +72,26 @@ class Team:
         """Whether a person has saved anything about a debate, so that it stays with this person."""
         return self.state(name, debate_id).status != "open"
 
+    def barred(self, debate_id: str) -> frozenset[str]:
+        """Who has reviewed a debate and had not begun it: a review shows what others say, so somebody else has it."""
+        return frozenset(
+            name
+            for name, forms in self.reviews.items()
+            if debate_id in forms.by_debate and not self.has_begun(name, debate_id)
+        )
+
     def held_by(self, name: str, assigned: Forms) -> tuple[ShownDebate, ...]:
         """The debates of a person: all if nothing was assigned, else those assigned to the person or begun.
 
         A debate that moved while its page was open may be begun by somebody to whom it is not assigned any more. One
-        that the person has reviewed and not begun is left out: a review shows what others say.
+        from which the person is `barred` is left out.
         """
-        seen = self.reviews[name].by_debate if name in self.reviews else {}
         return tuple(
             debate
             for debate in self.debates
             if self.has_begun(name, debate.debate_id)
             or (
-                debate.debate_id not in seen
+                name not in self.barred(debate.debate_id)
                 and (not assigned.settings or name in assigned.assigned.get(debate.debate_id, ()))
             )
         )
@@ -137,7 +145,8 @@ class Team:
         A debate stays with everyone who has begun it. Of the others, as few as possible move so that the numbers of
         debates that are not begun differ by at most one where they can. Nothing moves for the people and the overlap
         of before: only debates that came later are given out. An overlap that is not given is the one of before, or
-        everyone if they are fewer. Raises `UsageError` for people or an overlap that cannot be.
+        everyone if they are fewer. Nobody gets a debate that the person has reviewed: see `barred`. Raises
+        `UsageError` for people or an overlap that cannot be.
         """
         team = sorted(set(people))
         for name in team:
@@ -169,10 +178,15 @@ class Team:
         self, ids: Sequence[str], assigned: Mapping[str, Sequence[str]], team: Sequence[str], overlap: int
     ) -> Assigned:
         begun = {key: [name for name in self.forms if self.has_begun(name, key)] for key in ids}
-        held = {key: [name for name in assigned.get(key, ()) if name in team] for key in ids}
+        barred = {key: self.barred(key) for key in ids}
+        held = {
+            key: [name for name in assigned.get(key, ()) if name in team and name not in barred[key]] for key in ids
+        }
         others = [(key, name) for key, names in assigned.items() if key not in begun for name in names]
         loads = Counter(name for key, name in others if name in team and not self.has_begun(name, key))
-        return share_out(ids, team, overlap, hash_of("assignment", self.journal.run_tag, *ids), begun, held, loads)
+        return share_out(
+            ids, team, overlap, hash_of("assignment", self.journal.run_tag, *ids), begun, held, loads, barred
+        )
 
 
 def check_spelling(names: Iterable[str], known: Collection[str], run_tag: str) -> None:
@@ -271,6 +285,19 @@ def change_team(
     return moved_in_words(assigned_before, after)
 
 
+def left_out_in_words(team: Team) -> str | None:
+    """The sentences on debates that people do not get because they have reviewed them; None if there are none."""
+    forms = team.journal.forms()
+    people = forms.settings.get("annotators", ())
+    barred = Counter(name for key in forms.assigned for name in team.barred(key) if name in people)
+    if not barred:
+        return None
+    who = " and ".join(f"{name} has reviewed {counted(count, 'debate')}" for name, count in sorted(barred.items()))
+    fewer = sum(len(names) < forms.settings["overlap"] for names in forms.assigned.values())
+    few = f" {counted(fewer, 'debate')} will have fewer than {counted(forms.settings['overlap'], 'annotator')}."
+    return f"{who}, and seen there what others say, so somebody else annotates them.{few if fewer else ''}"
+
+
 def open_team(workspace: Workspace, run_tag: str) -> Team:
     """The team of a run that has landed. Raises `UsageError` for a run that cannot be annotated."""
     material = read_material(workspace.database, run_tag)
@@ -302,11 +329,13 @@ def share_out(
     begun: Mapping[str, Sequence[str]],
     held: Mapping[str, Sequence[str]],
     loads: Mapping[str, int],
+    barred: Mapping[str, Collection[str]],
 ) -> Assigned:
     """Debate → its annotators: all who have begun it, and of the team as many more as `overlap` needs.
 
     `held` are the people of the team who have it already: they keep it, unless somebody else has two debates fewer
-    that are not begun. `loads` are such debates of each person outside `debate_ids`.
+    that are not begun. `loads` are such debates of each person outside `debate_ids`. Who is `barred` from a debate does
+    not get it, and the debate has fewer if nobody else is left.
     """
     draw = random.Random(seed)  # noqa: S311
     found = {key: list(begun.get(key, ())) for key in debate_ids}
@@ -319,19 +348,25 @@ def share_out(
         found[key] += kept
     for key in order:
         # The least busy, and among equals by lot, so that every pair of people meets.
-        able = sorted((name for name in team if name not in found[key]), key=lambda name: (counts[name], draw.random()))
+        others = [name for name in team if name not in found[key] and name not in barred.get(key, ())]
+        able = sorted(others, key=lambda name: (counts[name], draw.random()))
         chosen = able[: max(overlap - len(found[key]), 0)]
         counts.update(chosen)
         found[key] += chosen
-    _level(found, order, team, counts, begun)
+    _level(found, order, team, counts, begun, barred)
     return {key: sorted(names) for key, names in found.items()}
 
 
 def _level(
-    found: Assigned, order: Sequence[str], team: Sequence[str], counts: Counter[str], begun: Mapping[str, Sequence[str]]
+    found: Assigned,
+    order: Sequence[str],
+    team: Sequence[str],
+    counts: Counter[str],
+    begun: Mapping[str, Sequence[str]],
+    barred: Mapping[str, Collection[str]],
 ) -> None:
     """Move debates that are not begun from people with more of them to people with at least two fewer."""
-    while move := next(_moves(found, order, team, counts, begun), None):
+    while move := next(_moves(found, order, team, counts, begun, barred), None):
         key, giver, taker = move
         found[key][found[key].index(giver)] = taker
         counts[giver] -= 1
@@ -339,12 +374,18 @@ def _level(
 
 
 def _moves(
-    found: Assigned, order: Sequence[str], team: Sequence[str], counts: Counter[str], begun: Mapping[str, Sequence[str]]
+    found: Assigned,
+    order: Sequence[str],
+    team: Sequence[str],
+    counts: Counter[str],
+    begun: Mapping[str, Sequence[str]],
+    barred: Mapping[str, Collection[str]],
 ) -> Iterator[tuple[str, str, str]]:
     for giver in sorted(team, key=lambda name: -counts[name]):
         for taker in sorted(team, key=lambda name: counts[name]):
             if counts[giver] - counts[taker] < 2:
                 break
             for key in order:
-                if giver in found[key] and taker not in found[key] and giver not in begun.get(key, ()):
+                is_free = giver in found[key] and giver not in begun.get(key, ())
+                if is_free and taker not in found[key] and taker not in barred.get(key, ()):
                     yield key, giver, taker

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _MOST_BUTTONS = 11
 _KEY_LENGTH = 16
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
+# The column at which the lines of the rules are broken.
+_WIDTH = 119
 _RANGE = re.compile(r"(?P<low>-?\d+(\.\d+)?)(\s*(-|–|to|\.\.+)\s*(?P<high>-?\d+(\.\d+)?))?", re.ASCII)
 
 TWO_SIDES = {"pro": "Pro", "con": "Con"}
@@ -193,6 +195,11 @@ class ShownDebate:
         return "\n".join(filter(None, (rules, self.tasks)))
 
     @property
+    def rules_unwrapped(self) -> str:
+        """The same, each paragraph and each point on a line of its own, however wide the page is."""
+        return unwrapped(self.rules)
+
+    @property
     def names(self) -> dict[str, str]:
         """Side or team → what people read."""
         return TEAMS if self.is_of_teams else TWO_SIDES
@@ -249,6 +256,23 @@ class Material:
 _HOW_TO_GET_A_SCALE = (
     "Import it again with --rubric and the name of a rubric in configs/rubrics/ that has the dimensions."
 )
+
+
+def unwrapped(text: str) -> str:
+    """A text whose lines end where the next word would be beyond the column `_WIDTH`, with one line per paragraph.
+
+    A line that could have held the next word ends a paragraph, and one that is indented goes on with the one before.
+    """
+    paragraphs: list[str] = []
+    before = ""
+    for line in text.split("\n"):
+        goes_on = line.startswith(" ") or (before and line and len(f"{before} {line.partition(' ')[0]}") > _WIDTH)
+        if goes_on and paragraphs and not line.startswith("- "):
+            paragraphs[-1] += f" {line.strip()}"
+        else:
+            paragraphs.append(line)
+        before = line
+    return "\n".join(paragraphs)
 
 
 def read_material(database: Path, run_tag: str) -> Material:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from debatebench.landing.annotation_journals import FormState
-from debatebench.output.annotation.debates import ShownDebate
+from debatebench.output.annotation.debates import TEAMS, ShownDebate
 from debatebench.output.annotation.review import Review, agreed, differences, outcome, proposed
 from debatebench.shared.records import Adjudication, Annotation
 
@@ -31,19 +31,20 @@ def people_said(review: Review, debate: ShownDebate) -> list[dict[str, Any]]:
 
 
 def is_filled_in(state: FormState) -> bool:
-    """Whether a review shows proposed answers, as its form has none: it is new, or was undone to its beginning."""
-    answers = [*(state.form.get("scores") or {}).values(), *(state.form.get("ranks") or {}).values()]
-    answers += [value for name, value in state.form.items() if name not in ("scores", "ranks")]
-    return not state.is_handed_in and all(each is None or each in ({}, "") for each in answers)
+    """Whether a review shows proposed answers: its form is new, or was undone to its beginning.
+
+    A form that was saved has every field, also where the reviewer cleared all of them.
+    """
+    return not state.form
 
 
 def review_data(review: Review, debate: ShownDebate) -> dict[str, Any]:
     """What the page of a debate shows of a review.
 
     `differs` is what annotators differ on in words, `awaited` are those who are still to annotate the debate, and
-    `together` is what reviewers say together; `rows` has the answers side
-    by side, `proposed` the answers on which all agree, and `marks` question → whether its answer was filled in for
-    that, or people differ on it.
+    `together` is what reviewers say together; `rows` has the answers side by side, and `proposed` the answers on which
+    all agree. `agreed` is question → such an answer as text, of those that two people or more gave, and `marks`
+    question → whether people differ on it, or the form has the answer on which all agree.
     """
     annotations = review.annotations().get(debate.debate_id, [])
     found = differences(annotations, debate)
@@ -53,14 +54,17 @@ def review_data(review: Review, debate: ShownDebate) -> dict[str, Any]:
     marks |= {"is_coherent": "people differ"} if found.coherence else {}
     if found.places:
         marks |= dict.fromkeys(("ranks", *(f"rank:{team}" for team in found.places)), "people differ")
-    if is_filled_in(review.session.state(debate)):
-        marks |= dict.fromkeys(agreed(annotations, debate), "all agree")
+    state = review.session.state(debate)
+    shown = _texts(filled if is_filled_in(state) else state.form)
+    texts = {name: text for name, text in _texts(filled).items() if name in agreed(annotations, debate)}
+    marks |= {name: "all agree" for name, text in texts.items() if shown.get(name) == text}
     return {
         "differs": found.words(),
         "awaited": review.awaited().get(debate.debate_id, []),
         "together": together(review, debate),
         "rows": _rows(people_said(review, debate), debate, marks),
         "proposed": filled,
+        "agreed": texts,
         "marks": marks,
     }
 
@@ -88,6 +92,21 @@ def together(review: Review, debate: ShownDebate, others: Sequence[Adjudication]
     mine = review.mine(debate)
     reviews = [*others, *([mine] if mine else [])]
     return _OUTCOMES[outcome(reviews)] if len(reviews) > 1 else ""
+
+
+def _texts(form: dict[str, Any]) -> dict[str, str]:
+    """Question → answer as the page has it in its inputs; the places of all teams are one, in the order of the form."""
+    found = {"winner": form.get("winner"), "is_coherent": form.get("is_coherent")}
+    found |= {
+        f"{name}.{side}": score for name, sides in (form.get("scores") or {}).items() for side, score in sides.items()
+    }
+    if ranks := form.get("ranks"):
+        found["ranks"] = " ".join(str(ranks[team]) for team in TEAMS if team in ranks)
+    return {name: _text(answer) for name, answer in found.items() if answer is not None}
+
+
+def _text(answer: str | bool | int | float) -> str:
+    return str(answer).lower() if isinstance(answer, bool) else str(answer)
 
 
 def _annotation(each: Annotation) -> dict[str, Any]:

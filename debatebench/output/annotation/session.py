@@ -12,7 +12,6 @@ from debatebench.landing.annotation_journals import (
     FormState,
     annotations_folder,
     check_annotator,
-    is_same_form,
 )
 from debatebench.landing.annotation_writing import FormJournal, StaleError
 from debatebench.output.annotation.assignments import Team, check_not_imported, check_spelling, in_order
@@ -165,7 +164,8 @@ class Session:
         try:
             yield
         except StaleError:
-            if window is not None and not is_same_form(self.state(debate).form, form):
+            forms = self.journal.forms()
+            if window is not None and not forms.is_same(forms.of(debate.debate_id).form, form):
                 self.journal.keep_aside(debate.debate_id, self.author, window, form, self._time())
             raise
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ASSETS = {
     "annotation.css": "text/css",
     "annotation.js": "text/javascript",
+    "agreed.js": "text/javascript",
     "answers.js": "text/javascript",
     "keys.js": "text/javascript",
     "ranks.js": "text/javascript",

@@ -53,7 +53,8 @@ debates as (
         ) as chosen_share,
         max(
             case when list_contains(choices.won, positions.position) then cast(1 as double) / len(won) else 0 end
-        ) as gold_share
+        ) as gold_share,
+        max(case when list_contains(choices.won, positions.position) then 1 else 0 end) as has_won
 
     from choices
     inner join positions using (format)
@@ -67,7 +68,8 @@ cluster_sums as (
         run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit, cluster_id,
         count(*) as n,
         sum(cast(chosen_share as decimal(38, 18))) as chosen,
-        sum(cast(gold_share as decimal(38, 18))) as gold
+        sum(cast(gold_share as decimal(38, 18))) as gold,
+        sum(has_won) as wins
 
     from debates
     group by run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit, cluster_id
@@ -82,6 +84,7 @@ rates as (
         count(*) as count_clusters,
         cast(sum(chosen) as double) / sum(n) as chosen_rate,
         cast(sum(gold) as double) / sum(n) as gold_rate,
+        cast(sum(wins) as bigint) as count_won,
         list({'n': n, 'y': cast(chosen as double)}) as clusters
 
     from cluster_sums
@@ -113,7 +116,7 @@ final as (
         macros.wilson_low(chosen_rate * effective_n, effective_n) as chosen_rate_ci_low,
         macros.wilson_high(chosen_rate * effective_n, effective_n) as chosen_rate_ci_high,
         macros.reason_of(effective_n is null, n, chosen_rate, count_clusters, cluster_unit) as chosen_rate_reason,
-        gold_rate
+        gold_rate, count_won
 
     from counted
 

@@ -17,6 +17,33 @@ sizes as (
 
 ),
 
+-- What the collection itself calls long, or of many rounds.
+flags as (
+
+    select
+        run_tag, debate_id,
+        'is_long' as measure,
+        metadata ->> '$.is_long' as flag,
+        'long' as yes,
+        'not long' as no
+
+    from staging.stg_gold
+    where unit = 'winner'
+
+    union all
+
+    select
+        run_tag, debate_id,
+        'is_many_round' as measure,
+        metadata ->> '$.is_many_round' as flag,
+        'many rounds' as yes,
+        'few rounds' as no
+
+    from staging.stg_gold
+    where unit = 'winner'
+
+),
+
 sized as (
 
     select
@@ -42,6 +69,16 @@ sized as (
         case when speech_tokens < 4000 then 1 when speech_tokens < 8000 then 2 else 3 end as size_order
 
     from sizes
+
+    union all
+
+    select
+        run_tag, debate_id, measure,
+        case flag when 'true' then yes else no end as size,
+        case flag when 'true' then 2 else 1 end as size_order
+
+    from flags
+    where flag in ('true', 'false')
 
 ),
 

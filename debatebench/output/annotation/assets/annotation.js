@@ -1,6 +1,7 @@
 // Saves the form at every change, one request at a time, and says what was saved. Without an answer nothing counts as
 // saved; the page asks again until there is one. Every word about the state of the form is the server's.
 
+import "./agreed.js";
 import { differences, fill, read, readFirst, set } from "./answers.js";
 import { addClearButtons, listen } from "./keys.js";
 import "./ranks.js";
@@ -32,12 +33,14 @@ function begin() {
   // What the status says when nothing is being saved.
   let settled = status.textContent;
   let saved = readFirst();
+  // Whether a save is without an answer, so that nobody knows which answers the server has.
+  let isUncertain = false;
   // What the server has while this window has something else: another window has saved, and the person has not chosen.
   let theirs = null;
   let asides = [];
 
   function isChanged() {
-    return differences(read(), saved).length > 0;
+    return isUncertain || differences(read(), saved).length > 0;
   }
 
   function say(words) {
@@ -124,7 +127,7 @@ function begin() {
 
   function use(name, value) {
     set(name, value);
-    changed();
+    form.dispatchEvent(new Event("change"));
   }
 
   // Returns the answer: `isSaved` says whether all went well. Null where there is none, or where the page cannot go on.
@@ -140,10 +143,13 @@ function begin() {
         // The request goes on when the page is left; browsers refuse that for more than 64 KiB.
         keepalive: body.length < longestKept,
       });
-      data = await answer.json().catch(() => ({}));
+      data = await answer.json().catch(() => null);
     } catch {
       return null;
     }
+    // The server ended while it answered.
+    if (data === null && (answer.ok || answer.status === 409)) return null;
+    data ??= {};
     if (answer.ok) {
       const isFilled = isTaken || !("form" in value);
       // What a person has changed since the request left stays, and is saved next.
@@ -177,8 +183,10 @@ function begin() {
   async function saveAll() {
     while (!isStopped && isChanged()) {
       say("Saving …");
+      isUncertain = true;
       const answer = await send("draft", { form: read() });
       if (isStopped) return;
+      isUncertain = answer === null || answer.isFailure;
       if (answer === null || answer.isFailure) {
         if (answer) warn(answer.message ?? "Not saved.");
         say(`Not saved: ${answer ? "the server cannot save" : "the server does not answer"}. The page tries again every second; keep it open.`);

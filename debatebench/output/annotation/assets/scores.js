@@ -85,6 +85,12 @@ form?.addEventListener("filled", forget);
 
 // --- a number ---
 
+const numberText = /^-?(\d+\.?\d{0,6}|\.\d{1,6})$/;
+
+function plain(written) {
+  return written.trim().replace(/^−/, "-").replace(",", ".");
+}
+
 // Whether a text is a thousand and more to some, and a number with three decimals to others, as 1,000 and 1.000 are.
 function isAmbiguous(text, { low, high, step }) {
   if (!/^-?[1-9]\d{0,2}\.\d{3}$/.test(text)) return false;
@@ -95,9 +101,9 @@ function isAmbiguous(text, { low, high, step }) {
 
 // The score that a text in a field is: null for none, NaN for one that is not on the scale.
 function scoreOf(field, written = field.value) {
-  const text = written.trim().replace(/^−/, "-").replace(",", ".");
+  const text = plain(written);
   if (!text) return null;
-  if (!/^-?(\d+\.?\d{0,6}|\.\d{1,6})$/.test(text)) return NaN;
+  if (!numberText.test(text)) return NaN;
   const parts = (value) => Math.round(Number(value) * finest);
   const { low, high, step } = field.dataset;
   if (isAmbiguous(text, field.dataset)) return NaN;
@@ -110,6 +116,17 @@ function scoreOf(field, written = field.value) {
 export function scoreText(field, written) {
   const score = scoreOf(field, written);
   return score === null || Number.isNaN(score) ? null : String(score);
+}
+
+// Why the text in a field is no score, and what is one.
+function whyNot(field) {
+  const text = plain(field.value);
+  const scale = `the scale has ${field.dataset.words}`;
+  if (!numberText.test(text)) return `a score is written with digits and at most one point or comma; ${scale}`;
+  if (!isAmbiguous(text, field.dataset)) return scale;
+  const [large, small] = [text.replace(".", ""), String(Number(text))];
+  // With a fourth decimal, it cannot be a thousand.
+  return `it can be read as ${large} or as ${small}; write ${large} or ${small === text ? `${text}0` : small}, and ${scale}`;
 }
 
 function show(entry, isLeft) {
@@ -126,7 +143,7 @@ function show(entry, isLeft) {
   const isWrong = Number.isNaN(score) && isLeft;
   field.setAttribute("aria-invalid", String(isWrong));
   told.classList.toggle("is-wrong", isWrong);
-  if (isWrong) told.textContent = `“${field.value.trim()}” is not saved: the scale has ${field.dataset.words}.`;
+  if (isWrong) told.textContent = `“${field.value.trim()}” is not saved: ${whyNot(field)}.`;
   else told.textContent = isScore ? "" : `No score yet: ${field.dataset.words}.`;
 }
 
