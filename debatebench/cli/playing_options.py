@@ -165,10 +165,18 @@ class PlayedOptions(JudgeOptions):
             "--debater", autocompletion=completion.debaters, help="Play only with this debater, by id. Repeatable."
         ),
     ] = None
-    debates_per_pair: Annotated[int, of_schedule(min=1, help="Debates per pair of debaters and topic.")] = 1
+    debates_per_pair: Annotated[
+        int,
+        of_schedule(
+            min=1, help="Debates per pair of debaters and topic; of four teams, draws of each debater per topic."
+        ),
+    ] = 1
     balanced_sides: Annotated[
         bool,
-        of_schedule("--balanced-sides/--no-balanced-sides", help="Each pair debates each topic in both orders."),
+        of_schedule(
+            "--balanced-sides/--no-balanced-sides",
+            help="Each pair debates each topic in both orders; each draw of four, at four positions each.",
+        ),
     ] = True
     swap_sides: Annotated[bool, of_schedule("--swap-sides", help="Draw the sides of each debate with the seed.")] = (
         False

@@ -23,6 +23,7 @@ from debatebench.config.types import (
     Round,
     TopicConfig,
 )
+from debatebench.shared.records import TEAMS
 from debatebench.shared.service_tiers import STANDARD_TIERS
 from debatebench.shared.visible_text import plain_name
 
@@ -182,6 +183,9 @@ def read_rounds(setting: Setting) -> tuple[Round, ...]:
                 **entry.fields(Round, "stage", "language"),
             )
         )
+    roles = {turn.role for turn in rounds}
+    if roles & set(TEAMS) and roles != set(TEAMS):
+        setting.refuse(f"turns of pro and con, or at least one of each team: {', '.join(TEAMS)}", is_shown=False)
     return tuple(rounds)
 
 

@@ -7,6 +7,7 @@ frozen plan keeps that text, so a run can be played again without the files.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ from debatebench.shared.errors import ConfigError
 if TYPE_CHECKING:
     from debatebench.config.answer_form import AnswerForm
     from debatebench.config.types import Config, DimensionConfig, Round
-    from debatebench.shared.records import Side
+    from debatebench.shared.records import Position, Side
 
 DEBATER_PLACEHOLDERS = (
     "motion",
@@ -47,6 +48,9 @@ DEBATER_PLACEHOLDERS = (
 )
 """The placeholders allowed in `debater_pro.md`, `debater_con.md` and `debater_turn.md`."""
 
+TEAM_PLACEHOLDERS = (*DEBATER_PLACEHOLDERS, "team", "partner")
+"""The placeholders allowed in `debater_team.md` and `debater_team_turn.md`."""
+
 INSTRUCTION_PLACEHOLDERS = (*DEBATER_PLACEHOLDERS, "instruction")
 """The placeholders allowed in `debater_weakness.md` and `debater_instruction.md`; `instruction` is required."""
 
@@ -61,6 +65,7 @@ STAGE_PLACEHOLDERS = (
     "format",
     "dimension",
     "preference",
+    "earlier_preference",
     "dimensions",
     "position",
     "stage",
@@ -69,6 +74,7 @@ STAGE_PLACEHOLDERS = (
     "speech_number",
     "speech_count",
     "debater_count",
+    "debaters",
     "pro_debaters",
     "con_debaters",
     "names",
@@ -78,6 +84,12 @@ STAGE_PLACEHOLDERS = (
     "rules",
     "tie",
     "no_tie",
+    "earlier",
+    "no_earlier",
+    "analyses",
+    "no_analyses",
+    "answer_schema",
+    "error",
 )
 """The placeholders allowed in `judge/<method>/<stage>.md`, the prompts of judge methods; `material` is required."""
 
@@ -87,13 +99,21 @@ WEAKNESS_TEMPLATE = "debater_weakness"
 INSTRUCTION_TEMPLATE = "debater_instruction"
 """The template that tells a debater what the format asks of its speech, at the end of the user message."""
 
+TEAM_TEMPLATE = "debater_team"
+"""The template of the system message to a debater who is one of four teams."""
+
+TEAM_TURN_TEMPLATE = "debater_team_turn"
+"""The template of the user message that asks such a debater for a speech."""
+
 USER_LINE = "<!-- user -->"
 """The line of a prompt of a judge method that separates the system message from the user message."""
 
 PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
-CONDITION = re.compile(r"^\{\{\?\s*(\w+)\s*\}\}(.*(?:\n|\Z))", re.MULTILINE)
-"""A line that begins with `{{? name }}`, which is left out where `name` has no value."""
+CONDITION = re.compile(r"^((?:\{\{\?\s*\w+\s*\}\})+)(.*(?:\n|\Z))", re.MULTILINE)
+"""A line that begins with `{{? name }}`, once or more often, which is left out where a `name` has no value."""
+
+_NAMES_OF_CONDITION = re.compile(r"\w+")
 
 
 class StandIn(str):
@@ -118,13 +138,14 @@ class PromptSet(BaseModel):
     reasoned: tuple[str, ...] = ()
     """The names of the judges' templates that ask for reasons."""
 
-    def debater_system(self, side: Side) -> str:
-        """The system template of a side."""
-        return self.templates[f"debater_{side}"]
+    def debater_system(self, role: Position) -> str:
+        """The system template of a side; all four teams have the same one."""
+        return self.templates[TEAM_TEMPLATE if role in BP_POSITIONS else f"debater_{role}"]
 
     def speaking(self, values: Mapping[str, str], turn: Round, flaw: str | None = None) -> tuple[str, str]:
         """The system and the user message to the debater of a turn; `flaw` is what is to be wrong with its speech."""
-        system, user = fill(self.debater_system(turn.role), values), fill(self.debater_turn, values)
+        user_template = self.templates[TEAM_TURN_TEMPLATE] if turn.is_of_team else self.debater_turn
+        system, user = fill(self.debater_system(turn.role), values), fill(user_template, values)
         if flaw is not None:
             system = self._told(system, WEAKNESS_TEMPLATE, values, flaw)
         if turn.instruction is not None:
@@ -137,7 +158,7 @@ class PromptSet(BaseModel):
 
     @property
     def debater_turn(self) -> str:
-        """The template of the user message that asks a debater for a speech."""
+        """The template of the user message that asks a debater of two sides for a speech."""
         return self.templates["debater_turn"]
 
     def judge_system(self, style: str) -> str:
@@ -196,14 +217,19 @@ class PromptSet(BaseModel):
         return cls.model_validate(data)
 
 
+def repair_stage(stage: str) -> str:
+    """The stage beside another one whose template, if there is one, asks for a better answer than a useless one."""
+    return f"{stage.rpartition('/')[0]}/repair"
+
+
 def fill(template: str, values: Mapping[str, str]) -> str:
     """Replace `{{ name }}` with its entry in `values`; placeholders within a value are not expanded.
 
-    A line that begins with `{{? name }}` is left out if that entry is empty. A name that is not in `values` raises
-    `ConfigError`.
+    A line that begins with `{{? name }}`, once or more often, is left out if such an entry is empty. A name that
+    is not in `values` raises `ConfigError`.
     """
     if "{{?" in template:
-        template = CONDITION.sub(lambda line: line[2] if values.get(line[1]) else "", template)
+        template = CONDITION.sub(lambda line: line[2] if _holds(line[1], values) else "", template)
     parts = list(_parts(template))
     try:
         parts[1::2] = [values[name] for name in parts[1::2]]
@@ -211,6 +237,10 @@ def fill(template: str, values: Mapping[str, str]) -> str:
         placeholder, known = f"{{{{ {missing.args[0]} }}}}", known_names(missing.args[0], sorted(values))
         raise ConfigError(f"No value for the placeholder '{placeholder}'.{known}") from None
     return "".join(parts)
+
+
+def _holds(conditions: str, values: Mapping[str, str]) -> bool:
+    return all(values.get(name) for name in _NAMES_OF_CONDITION.findall(conditions))
 
 
 @cache
@@ -238,18 +268,24 @@ def debater_values(
 ) -> dict[str, str]:
     """Placeholder → text for a debater's system and turn templates, one value for each of `DEBATER_PLACEHOLDERS`.
 
-    `transcript` is the rendered history; `token_cap` is the limit in the request.
+    A debater who is one of four teams also has those of `TEAM_PLACEHOLDERS`. `transcript` is the rendered history;
+    `token_cap` is the limit in the request.
     """
-    return {
-        **topic_values(motion, category, info_slide),
+    values = {
+        **topic_values(motion, category, info_slide, escape_material if turn.is_of_team else escape_speech),
         "language": turn.language or config.language,
         "side": turn.role.upper(),
         "opponent": "CON" if turn.role == "pro" else "PRO",
-        "stance": "for the motion" if turn.role == "pro" else "against the motion",
+        "stance": "for the motion" if turn.side == "pro" else "against the motion",
         "stage": turn.stage,
         "length_hint": _length_hint(token_cap),
         "transcript": transcript,
     }
+    if not turn.is_of_team:
+        return values
+    opponents = [team for team, side in BP_POSITIONS.items() if side != turn.side]
+    partner = next(team for team, side in BP_POSITIONS.items() if side == turn.side and team != turn.role)
+    return {**values, "opponent": " and ".join(opponents), "team": BP_TEAMS[turn.role], "partner": partner}
 
 
 def judge_values(
@@ -316,13 +352,18 @@ def stage_values(
     speech_number: int | None = None,
     role: str | None = None,
     allows_tie: bool | None = None,
+    earlier: int = 0,
+    earlier_preference: str = "",
+    has_analyses: bool = False,
     tasks: str = "",
     guided: str | None = None,
 ) -> dict[str, str]:
     """Placeholder → text for the templates of a stage, one value for each of `STAGE_PLACEHOLDERS`.
 
     `form` is that of the answer, None where it is a text. `rubric` replaces the description of its dimensions.
-    `allows_tie` is None where no winner is asked for; `tasks` and `guided` are as in `judge_values`.
+    `allows_tie` is None where no winner is asked for. `earlier` is the number of speeches before the one that is
+    analysed, and `has_analyses` says whether the material has analyses of speeches in their place, or judgments.
+    `tasks` and `guided` are as in `judge_values`.
     """
     team = BP_TEAMS.get(position or "", "")
     lines = [
@@ -352,6 +393,14 @@ def stage_values(
         "rules": _with_tasks(SPEAKING_RULES["british_parliamentary" if is_of_teams else "two_sided"], tasks),
         "tie": "allowed" if allows_tie else "",
         "no_tie": "not allowed" if allows_tie is False else "",
+        "earlier": str(earlier) if earlier else "",
+        "no_earlier": "" if earlier else "none",
+        "earlier_preference": earlier_preference if earlier else "",
+        "analyses": "analyses" if has_analyses else "",
+        "no_analyses": "" if has_analyses else "speeches",
+        "debaters": "/".join(each.upper() for each in debate.positions),
+        "answer_schema": json.dumps(form.schema(), ensure_ascii=False) if form else "",
+        "error": "",
     }
 
 

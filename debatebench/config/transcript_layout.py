@@ -28,6 +28,12 @@ _MATERIAL_END = "[END OF MATERIAL]"
 BP_POSITIONS: dict[str, Side] = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
 """The positions of British Parliamentary debate, in speaking order, and the side of each."""
 
+
+def side_of(position: str) -> Side:
+    """The side of a position: of a team the one that it speaks for."""
+    return BP_POSITIONS.get(position, "pro" if position == "pro" else "con")
+
+
 FORMAT_RULES = {
     "two_sided": "Two sides debate. PRO speaks for the motion, CON against it.",
     "british_parliamentary": "This is a debate in British Parliamentary format, between four teams. OG (Opening "
@@ -219,6 +225,13 @@ def fenced(shown: str, nonce: str, *, is_order_drawn: bool, what: str = "speeche
         f"{order}\n{shown}\n"
         f"<<<{nonce} End of the {what}."
     )
+
+
+def speeches_so_far(turns: Iterable[Turn], *, is_of_teams: bool) -> str:
+    """The speeches before a turn, as its debater reads them: under their sides, or under the teams that gave them."""
+    if not is_of_teams:
+        return render_transcript(turns)
+    return render_material(Section(turn.content, turn.position, turn.stage) for turn in turns)
 
 
 def read_transcript(text: str) -> list[tuple[str, str, str]]:

@@ -17,7 +17,8 @@ from pydantic import (
     model_serializer,
 )
 
-from debatebench.shared.records import ScoreValue, Side
+from debatebench.config.transcript_layout import BP_POSITIONS, side_of
+from debatebench.shared.records import Position, ScoreValue, Side
 from debatebench.shared.scales import FINEST_STEP, Scale, plain
 from debatebench.shared.service_tiers import tier_name
 
@@ -32,15 +33,26 @@ class _Frozen(BaseModel):
 class Round(_Frozen):
     """One turn of the debate format: its speaker, stage and token limit.
 
+    `role` is a side, or one of the four teams of British Parliamentary debate.
     `instruction` is what the format asks of this speech, such as questions instead of arguments. The speaker is told,
     and so are the judges.
     """
 
-    role: Side
+    role: Position
     stage: str = "turn"
     max_tokens: int | None = Field(None, gt=0)
     language: str | None = None
     instruction: str | None = Field(None, exclude_if=lambda text: text is None)
+
+    @property
+    def is_of_team(self) -> bool:
+        """Whether one of four teams speaks, and not one of two sides."""
+        return self.role in BP_POSITIONS
+
+    @property
+    def side(self) -> Side:
+        """The side for which the speaker speaks."""
+        return side_of(self.role)
 
     def token_cap(self, debater: MemberConfig) -> int | None:
         """Limit on this turn's completion: the lower of the round's and the debater's; None when neither has one."""
@@ -52,8 +64,12 @@ class Preferences(_Frozen):
 
     speech: str | None = None
     """While it analyses a speech."""
+    earlier: str | None = Field(None, exclude_if=lambda text: text is None)
+    """While it analyses a speech and has earlier ones, besides `speech`."""
     debate: str | None = None
     """While it analyses or judges the whole debate."""
+    debate_by_analyses: str | None = Field(None, exclude_if=lambda text: text is None)
+    """In the place of `debate` where it goes by its analyses of the speeches."""
     summary: str | None = None
     """While it weighs this dimension against the others."""
 
@@ -313,6 +329,11 @@ class Config(_Frozen):
     weakness_taxonomy: str | None = Field(None, exclude_if=lambda name: name is None)
     """What the ids of `weaknesses` mean; None without any, and in runs of versions that knew one taxonomy only."""
     whole: WholeConfig = WholeConfig()
+
+    @property
+    def is_of_teams(self) -> bool:
+        """Whether four teams debate, and not two sides."""
+        return any(turn.is_of_team for turn in self.rounds)
 
     def weakness(self, weakness_type: str | None) -> WeaknessConfig | None:
         """The weakness with that id; None without one."""

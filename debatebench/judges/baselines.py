@@ -10,9 +10,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.answer_form import TWO_SIDES
-from debatebench.config.transcript_layout import BP_POSITIONS
+from debatebench.config.transcript_layout import BP_POSITIONS, side_of
 from debatebench.judges.deliberation import OVERALL, Decision, Method
-from debatebench.judges.parsing import side_of
 from debatebench.providers.requests import short_hash
 
 if TYPE_CHECKING:

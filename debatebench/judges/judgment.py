@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from debatebench.config.transcript_layout import side_of
 from debatebench.judges.base import Judgment
 from debatebench.judges.deliberation import TRUNCATED, path_of
 from debatebench.judges.injection import planted_scores
-from debatebench.judges.parsing import side_of, winner_of
+from debatebench.judges.parsing import winner_of
 from debatebench.judges.step_requests import JudgeAsks, spent
 from debatebench.providers.base import Completion
 from debatebench.providers.requests import is_cut_off

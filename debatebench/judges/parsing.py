@@ -24,10 +24,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.answer_form import TWO_SIDES, AnswerForm
-from debatebench.config.transcript_layout import BP_POSITIONS
+from debatebench.config.transcript_layout import side_of
 from debatebench.judges.answer_json import find_object, quoted, refuse
 from debatebench.judges.mending import as_seen
-from debatebench.shared.records import Score, Side, Winner, clean_text
+from debatebench.shared.records import Score, Winner, clean_text
 from debatebench.shared.scales import plain
 
 if TYPE_CHECKING:
@@ -100,11 +100,6 @@ def parse_answer(text: str, form: AnswerForm) -> ParsedAnswer:
         flags.append("reasons_missing")
     is_repaired = found.is_repaired or (bool(winners) and not _is_plain(answer["winner"]))
     return ParsedAnswer(scores, winners, reasons, is_repaired, tuple(flags))
-
-
-def side_of(position: str) -> Side:
-    """The side of a position."""
-    return BP_POSITIONS.get(position, "pro" if position == "pro" else "con")
 
 
 def winner_of(positions: Collection[str]) -> Winner | None:

@@ -31,7 +31,8 @@ _FINEST_PRICE = Decimal("1e-12")
 _SCHEDULE = """
 with debates as (
     select
-        concat_ws(' ', topic_id, pro_model_id, con_model_id, repetition) as debate,
+        nullif(array_to_string(teams, ' '), '') as four,
+        concat_ws(' ', topic_id, pro_model_id, con_model_id, four, repetition) as debate,
         concat(debate, ' ', array_to_string(panel, ' ')) as debate_and_panel,
         case when weakness_type is not null then concat_ws(' ', debate, weakness_type, weakness_side) end as weakness
     from raw.schedule
@@ -136,10 +137,11 @@ def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
     yield "harness_version", "version", run.harness_version
     yield "seed", "seed", run.seed
     yield "languages", "judges", run.language
-    for part in ("pro", "con", "turn"):
+    own = mapping(run.prompt_hashes)
+    for part in ("team", "team_turn") if "debater_team" in own else ("pro", "con", "turn"):
         yield "debater_prompts", part, _prompt(run, f"debater_{part}")
-    if (told := _prompt(run, "debater_instruction")) is not None:
-        yield "debater_prompts", "instruction", told
+    if "debater_instruction" in own:
+        yield "debater_prompts", "instruction", _prompt(run, "debater_instruction")
     yield "judge_prompts", "rubric and transcript", _prompt(run, "judge_user")
     yield "panel_rule", "judges per debate", config.get("judges_per_debate")
     yield "panel_rule", "balanced", options.get("balanced_judges")

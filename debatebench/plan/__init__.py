@@ -14,5 +14,6 @@ schedule.py          topics × pairs × repetitions → debates
 selection.py         which topics, debaters and judges take part
 source.py           the stored debates that a run judges again
 stored_use.py        tokens and lengths of stored answers, by model
+teams.py             which four debaters debate in British Parliamentary format, and at which positions
 weaknesses.py        which debate gets which weakness, on which side
 """

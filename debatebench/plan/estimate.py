@@ -14,7 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from debatebench.config.prompts import debater_values, topic_values
-from debatebench.config.transcript_layout import END_LINE, escape_material, escape_speech
+from debatebench.config.transcript_layout import escape_material, escape_speech, speeches_so_far
 from debatebench.judges import find_method, method_of, recorded_method, used_templates
 from debatebench.judges.rehearsal import Texts
 from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate
@@ -44,6 +44,8 @@ _TEXTS = Texts(speech=900, debate=1200, reason=160)
 # The paper's judges wrote about 320 tokens, on a speech as on a debate (Debatrix, appendix A.2).
 _FREE_TEXTS = Texts(speech=1280, debate=1280, reason=160)
 _SIMULATED_TEXTS = Texts(speech=770, debate=1050, reason=65)
+# They count what each team did, and long speeches have more to note.
+_SIMULATED_TEXTS_ON_TEAMS = Texts(speech=850, debate=1250, reason=65)
 # The share of its thinking limit that a model uses, if none of its answers are stored.
 _SHARE_OF_THINKING = 0.5
 # Of a stored speech only the characters are known, and UTF-8 has at most so many bytes for one.
@@ -164,11 +166,11 @@ def estimate(
     return _Estimator(plan, (stored or StoredUse()).by_model()).estimate(left)
 
 
-def text_lengths(judge: MemberConfig) -> Texts:
+def text_lengths(judge: MemberConfig, *, is_of_teams: bool = False) -> Texts:
     """The likely characters of the texts that a judge writes, not more than its limit allows."""
     likely = _FREE_TEXTS if method_of(judge).has_free_texts else _TEXTS
     if is_simulated(judge.provider):
-        likely = _SIMULATED_TEXTS
+        likely = _SIMULATED_TEXTS_ON_TEAMS if is_of_teams else _SIMULATED_TEXTS
     if judge.token_limit is None:
         return likely
     return Texts(*(min(length, CHARACTERS_PER_TOKEN * judge.token_limit) for length in likely))
@@ -290,7 +292,7 @@ class _Estimator:
 
     def _speeches_of(self, debate: ScheduledDebate) -> _Speeches:
         stored_id = debate.debate_id if debate.attack is not None else debate.source_debate_id
-        key = (debate.pro_model_id, debate.con_model_id) if stored_id is None else stored_id
+        key = tuple(debate.speakers.values()) if stored_id is None else stored_id
         if key not in self._speeches:
             found = self._likely_speeches(debate) if stored_id is None else self._stored_speeches(debate)
             self._speeches[key] = _Speeches(tuple(found))
@@ -359,7 +361,7 @@ class _Estimator:
             motion=topic.motion,
             category=topic.category,
             info_slide=topic.info_slide,
-            transcript=said + END_LINE,
+            transcript=said + speeches_so_far((), is_of_teams=turn.is_of_team),
             token_cap=turn.token_cap(debater),
         )
         return "".join(self.plan.prompts.speaking(values, turn, told))
@@ -370,7 +372,7 @@ class _Estimator:
         """The prompts of these calls without the speeches, although with the lines above them."""
         total, calls = rehearsed.total, len(rehearsed.calls)
         sizes = self._sizes_of_topic(topic_id, rehearsed.shows_material)
-        own = total.characters + total.shown.times(text_lengths(judge))
+        own = total.characters + total.shown.times(text_lengths(judge, is_of_teams=rehearsed.is_of_teams))
         own += sum(count * sizes[name][0] for name, count in total.topic.items())
         most = total.most_bytes + sum(count * sizes[name][1] for name, count in total.topic.items())
         shown = _times(total.shown_answers * CHARACTERS_PER_TOKEN, judge.sent_cap(judge.token_limit))
@@ -493,7 +495,8 @@ def _ratio(tokens: float, characters: float) -> float:
 
 def _assumed_answers(judge: MemberConfig, rehearsed: RehearsedDeliberation) -> float:
     """The tokens of a judge's answers without stored ones to compare with."""
-    characters = rehearsed.total.said_characters + rehearsed.total.said.times(text_lengths(judge))
+    lengths = text_lengths(judge, is_of_teams=rehearsed.is_of_teams)
+    characters = rehearsed.total.said_characters + rehearsed.total.said.times(lengths)
     return characters / CHARACTERS_PER_TOKEN + len(rehearsed.calls) * _thinking(judge)
 
 

@@ -45,7 +45,7 @@ class JudgeCalls:
         self._known: dict[tuple[str, Side | None, Layout, str | None], RehearsedDeliberation] = {}
         self._rehearsed: dict[tuple[object, ...], RehearsedDeliberation] = {}
         self._rest: dict[tuple[RehearsedDeliberation, frozenset[str]], RehearsedDeliberation] = {}
-        played = Layout(tuple(Place(turn.role, turn.role, turn.stage, turn.instruction) for turn in plan.config.rounds))
+        played = Layout(tuple(Place(turn.role, turn.side, turn.stage, turn.instruction) for turn in plan.config.rounds))
         self._layouts: dict[str | None, Layout] = {None: played}
         self._by_places = {played.places: played}
 

@@ -51,6 +51,15 @@ class PanelBalance:
         rng.shuffle(chosen)
         return tuple(chosen)
 
+    def choose_with(
+        self, member: str, pool: Sequence[str], size: int, topic: Hashable, rng: random.Random
+    ) -> tuple[str, ...]:
+        """A group of `size` with `member` and others of `pool`, those that it was with least, in random order."""
+        chosen = self._best([member], rng.sample(list(pool), len(pool)), size - 1, topic, ("with", member))
+        self.seat(chosen, topic, ("with", member))
+        rng.shuffle(chosen)
+        return tuple(chosen)
+
     def _best(self, fixed: list[str], open_to: list[str], count: int, topic: Hashable, pair: Hashable) -> list[str]:
         """`fixed` and the `count` judges of `open_to` that fit best with them."""
         if count == len(open_to):

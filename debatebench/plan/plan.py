@@ -163,7 +163,7 @@ class Plan(BaseModel):
 
     def weakness_in(self, debate: ScheduledDebate, turn_index: int) -> WeaknessConfig | None:
         """The weakness that a speech of a debate is to have; None for the other side, and before it begins."""
-        side = self.config.rounds[turn_index].role
+        side = self.config.rounds[turn_index].side
         if debate.weakness_type is None or debate.weakness_side != side:
             return None
         weakness = self.config.weakness(debate.weakness_type)

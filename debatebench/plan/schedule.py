@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import combinations, permutations
 from typing import TypeVar
@@ -18,11 +18,12 @@ from debatebench.config.types import Config, MemberConfig, TopicConfig
 from debatebench.judges import method_of, used_templates
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions, PlanPart, overlap
+from debatebench.plan.teams import Four, TeamDraw, check_teams
 from debatebench.plan.weaknesses import CONTROL_RATIO, with_weaknesses
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_with_decimal_lengths
-from debatebench.shared.records import ScheduledDebate
+from debatebench.shared.records import TEAMS, ScheduledDebate
 from debatebench.shared.version import __version__
 from debatebench.shared.visible_text import plain_name
 
@@ -37,7 +38,7 @@ def make_plan(
     options: PlanOptions,
     git_commit: str | None,
 ) -> Plan:
-    """Plan every debate: topics × pairs × repetitions, in that order.
+    """Plan every debate: topics × pairs × repetitions, in that order; of four teams, topics × draws × rotations.
 
     Raises `UsageError` when the inputs do not fit together: too few debaters, topics or judges, or a judge that is also
     a debater although the options do not allow it.
@@ -49,11 +50,17 @@ def make_plan(
         raise UsageError(
             f"A tournament needs at least 2 debaters, but {len(debaters)} are configured; add some to models.yaml."
         )
+    if config.is_of_teams:
+        check_teams(config, len(debaters), options)
     if not topics:
         raise UsageError("A tournament needs at least one topic; add some to topics.json.")
     pool = checked_pool(debaters if options.judges_from_selection else judges, debaters, prompts, options)
     chosen = _sample(topics, options)
-    planned = _debates(run_tag, config.judges_per_debate, chosen, _pairs(debaters, options), pool, options)
+    if config.is_of_teams:
+        matchups = _of_ids(TeamDraw(options, generator).of_all(chosen, [each.id for each in debaters]), debaters)
+    else:
+        matchups = _pairings(chosen, _pairs(debaters, options), options)
+    planned = _debates(run_tag, config.judges_per_debate, matchups, pool, options)
     return Plan(
         run_tag=run_tag,
         config=config,
@@ -89,6 +96,8 @@ def plan_part(
 ) -> PlanPart:
     """Every debate of `newcomers` against the debaters of `plan` and each other, to be appended to it, and new judges.
 
+    Of four teams, each newcomer debates with three of the earlier debaters.
+
     Topics, options and the pool of judges stay as they were when the run began; the seeds are the same as in a plan
     with all debaters, and new panels are balanced together with the earlier ones. Raises `UsageError` when a newcomer
     is already a debater, or is a judge although the options do not allow it.
@@ -109,10 +118,16 @@ def plan_part(
         _check_overlap(newcomers, plan.judges, plan.options)
     new = {newcomer.id for newcomer in newcomers}
     everyone = (*plan.debaters, *newcomers)
-    pairs = [(pro, con) for pro, con in _pairs(everyone, plan.options) if pro.id in new or con.id in new]
+    if plan.config.is_of_teams:
+        draw, earlier = TeamDraw(plan.options, generator, plan.debates), [each.id for each in plan.debaters]
+        drawn = draw.of_newcomers(plan.topics, [each.id for each in newcomers], earlier)
+        matchups = _of_ids(drawn, everyone)
+    else:
+        pairs = [(pro, con) for pro, con in _pairs(everyone, plan.options) if pro.id in new or con.id in new]
+        matchups = _pairings(plan.topics, pairs, plan.options)
     size = plan.config.judges_per_debate
     pool = [judge for judge in plan.judges if judge.id not in plan.added_judges]
-    debates = tuple(_debates(plan.run_tag, size, plan.topics, pairs, pool, plan.options, before=plan.debates))
+    debates = tuple(_debates(plan.run_tag, size, matchups, pool, plan.options, before=plan.debates))
     return PlanPart(
         debaters=tuple(newcomers),
         judges=tuple(judges),
@@ -223,23 +238,14 @@ def _pairs(debaters: Sequence[MemberConfig], options: PlanOptions) -> list[tuple
     return [(a, b) if a.id < b.id else (b, a) for a, b in combinations(debaters, 2)]
 
 
-def _debates(
-    run_tag: str,
-    panel_size: int,
-    topics: Sequence[TopicConfig],
-    pairs: Sequence[tuple[MemberConfig, MemberConfig]],
-    pool: Sequence[MemberConfig],
-    options: PlanOptions,
-    before: Sequence[ScheduledDebate] = (),
-) -> Iterator[ScheduledDebate]:
-    """Every debate of the pairs in playing order, to follow the debates that were planned earlier."""
-    balance, orders = PanelBalance(), OrderBalance()
-    for debate in before:
-        balance.seat(debate.panel, debate.topic_id, _pair(*debate.speakers.values()))
-        orders.seat(debate.panel, debate.con_first)
-    # With flipped sides the same topic and sides can occur again; a count keeps every id unique.
-    repetitions: Counter[tuple[str, str, str]] = Counter()
-    position = len(before)
+_Matchup = tuple[TopicConfig, tuple[MemberConfig, ...]]
+"""A topic, and who debates it: pro and con, or OG, OO, CG and CO."""
+
+
+def _pairings(
+    topics: Sequence[TopicConfig], pairs: Sequence[tuple[MemberConfig, MemberConfig]], options: PlanOptions
+) -> Iterator[_Matchup]:
+    """Every debate of the pairs in playing order, with the sides drawn if the options say so."""
     for topic in topics:
         for first, second in pairs:
             for slot in range(options.debates_per_pair):
@@ -249,36 +255,62 @@ def _debates(
                     and generator(options.seed, "flip", topic.id, pro.id, con.id, slot).random() < 0.5
                 ):
                     pro, con = con, pro
-                matchup = (topic.id, pro.id, con.id)
-                repetition = repetitions[matchup]
-                repetitions[matchup] += 1
-                seed = int(hash_with_decimal_lengths(options.seed, "debate", *matchup, repetition)[:8], 16) >> 1
-                eligible = _eligible(pool, (pro, con), options)
-                if len(eligible) < panel_size:
-                    raise UsageError(_pool_too_small(panel_size, len(eligible), pro, con, options))
-                rng = generator(seed, "panel")
-                if options.balanced_judges:
-                    panel = balance.choose(eligible, panel_size, topic.id, _pair(pro.id, con.id), rng)
-                else:
-                    panel = random_panel(eligible, panel_size, rng)
-                yield ScheduledDebate(
-                    run_tag=run_tag,
-                    debate_id=hash_with_decimal_lengths(run_tag, *matchup, repetition)[:16],
-                    schedule_position=position,
-                    topic_id=topic.id,
-                    pro_model_id=pro.id,
-                    con_model_id=con.id,
-                    repetition=repetition,
-                    debate_seed=seed,
-                    panel=panel,
-                    con_first=orders.choose(panel, generator(seed, "order")) if options.swap_order else (),
-                )
-                position += 1
+                yield topic, (pro, con)
 
 
-def _pair(one: str, other: str) -> tuple[str, str]:
-    """Two debaters, regardless of which one speaks pro."""
-    return min(one, other), max(one, other)
+def _of_ids(drawn: Iterable[tuple[TopicConfig, Four]], debaters: Sequence[MemberConfig]) -> Iterator[_Matchup]:
+    by_id = {debater.id: debater for debater in debaters}
+    return ((topic, tuple(by_id[id_] for id_ in four)) for topic, four in drawn)
+
+
+def _debates(
+    run_tag: str,
+    panel_size: int,
+    matchups: Iterable[_Matchup],
+    pool: Sequence[MemberConfig],
+    options: PlanOptions,
+    before: Sequence[ScheduledDebate] = (),
+) -> Iterator[ScheduledDebate]:
+    """The debates with their ids, seeds and panels, to follow the debates that were planned earlier."""
+    balance, orders = PanelBalance(), OrderBalance()
+    for debate in before:
+        balance.seat(debate.panel, debate.topic_id, _together(debate.speakers.values()))
+        orders.seat(debate.panel, debate.con_first)
+    # The same topic and positions can occur again; a count keeps every id unique.
+    repetitions: Counter[tuple[str, ...]] = Counter()
+    for position, (topic, speakers) in enumerate(matchups, start=len(before)):
+        ids = tuple(speaker.id for speaker in speakers)
+        matchup = (topic.id, *ids)
+        repetition = repetitions[matchup]
+        repetitions[matchup] += 1
+        seed = int(hash_with_decimal_lengths(options.seed, "debate", *matchup, repetition)[:8], 16) >> 1
+        eligible = _eligible(pool, speakers, options)
+        if len(eligible) < panel_size:
+            raise UsageError(_pool_too_small(panel_size, len(eligible), ids, options))
+        rng = generator(seed, "panel")
+        if options.balanced_judges:
+            panel = balance.choose(eligible, panel_size, topic.id, _together(ids), rng)
+        else:
+            panel = random_panel(eligible, panel_size, rng)
+        is_of_teams = len(ids) == len(TEAMS)
+        yield ScheduledDebate(
+            run_tag=run_tag,
+            debate_id=hash_with_decimal_lengths(run_tag, *matchup, repetition)[:16],
+            schedule_position=position,
+            topic_id=topic.id,
+            pro_model_id=None if is_of_teams else ids[0],
+            con_model_id=None if is_of_teams else ids[1],
+            repetition=repetition,
+            debate_seed=seed,
+            panel=panel,
+            con_first=orders.choose(panel, generator(seed, "order")) if options.swap_order else (),
+            teams=ids if is_of_teams else (),
+        )
+
+
+def _together(debaters: Iterable[str]) -> tuple[str, ...]:
+    """The debaters of a debate, regardless of their positions."""
+    return tuple(sorted(debaters))
 
 
 def _eligible(pool: Sequence[MemberConfig], active: Sequence[MemberConfig], options: PlanOptions) -> list[str]:
@@ -288,9 +320,10 @@ def _eligible(pool: Sequence[MemberConfig], active: Sequence[MemberConfig], opti
     return [judge.id for judge in pool if not any(judge.is_same_as(debater) for debater in active)]
 
 
-def _pool_too_small(size: int, found: int, pro: MemberConfig, con: MemberConfig, options: PlanOptions) -> str:
+def _pool_too_small(size: int, found: int, debaters: Sequence[str], options: PlanOptions) -> str:
     if options.judges_from_selection:
-        where = f"only {found} of the debaters may judge '{pro.id}' against '{con.id}'; select more debaters"
+        pairing = " against ".join(f"'{debater}'" for debater in debaters)
+        where = f"only {found} of the debaters may judge {pairing}; select more debaters"
     else:
         where = f"the pool has {found}; add judges to judges.yaml"
     return f"A panel needs {size} judges (judges_per_debate), and {where} or lower judges_per_debate."

@@ -40,12 +40,12 @@ def fits_filter(text: str, columns: Sequence[str]) -> bool:
     return all(word in row for word in text.lower().split())
 
 
-def quick_test_draw(debaters: Sequence[str], seed: int) -> tuple[str, ...]:
-    """Two of the debaters, drawn by the seed, in their given order.
+def quick_test_draw(debaters: Sequence[str], seed: int, count: int = QUICK_TEST_DEBATERS) -> tuple[str, ...]:
+    """So many of the debaters, drawn by the seed, in their given order.
 
     Raises `UsageError` when there are fewer.
     """
-    if len(debaters) < QUICK_TEST_DEBATERS:
-        raise UsageError(f"--quick-test needs {QUICK_TEST_DEBATERS} debaters, but there are {len(debaters)}.")
-    drawn = random.Random(f"quick-test {seed}").sample(list(debaters), QUICK_TEST_DEBATERS)  # noqa: S311 (repeatable)
+    if len(debaters) < count:
+        raise UsageError(f"--quick-test needs {count} debaters, but there are {len(debaters)}.")
+    drawn = random.Random(f"quick-test {seed}").sample(list(debaters), count)  # noqa: S311 (repeatable)
     return tuple(debater for debater in debaters if debater in drawn)

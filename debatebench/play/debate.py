@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from debatebench.config.prompts import debater_values
-from debatebench.config.transcript_layout import render_transcript
+from debatebench.config.transcript_layout import speeches_so_far
 from debatebench.providers.asking import Answer, Ask, CallFailedError, Step
 from debatebench.providers.base import FailureKind, Message
 from debatebench.providers.prices import cost_of
@@ -40,11 +40,11 @@ async def play_debate(
 
     A speech that is empty after cleaning is requested up to twice more, and as often again whenever `may_ask_again`,
     called with 1, 2 and so on, says so. Does not catch `CallFailedError`, which is
-    raised when a debater gives no speech (kind `REFUSED` when it was refused): the side at fault is that of the round
+    raised when a debater gives no speech (kind `REFUSED` when it was refused): the one at fault is that of the round
     after the last turn yielded. `calls_of_panel` is how many calls follow the last turn, one after another.
     """
     topic = plan.topic(debate.topic_id)
-    members = {side: plan.debater(debater_id) for side, debater_id in debate.speakers.items()}
+    members = {position: plan.debater(debater_id) for position, debater_id in debate.speakers.items()}
     turns: list[Turn] = []
     for round_ in plan.config.rounds:
         context = _TurnContext(debate, plan, topic, members[round_.role], round_, tuple(turns), calls_of_panel)
@@ -105,7 +105,7 @@ def _request(context: _TurnContext, step: Step, number: int) -> Request:
         motion=topic.motion,
         category=topic.category,
         info_slide=topic.info_slide,
-        transcript=render_transcript(context.turns),
+        transcript=speeches_so_far(context.turns, is_of_teams=context.round.is_of_team),
         token_cap=cap,
     )
     weakness = context.plan.weakness_in(context.debate, len(context.turns))
@@ -120,7 +120,8 @@ def _request(context: _TurnContext, step: Step, number: int) -> Request:
             "task": "speech",
             "motion": topic.motion,
             "category": topic.category,
-            "side": context.round.role,
+            "side": context.round.side,
+            **({"position": context.round.role} if context.round.is_of_team else {}),
             "stage": context.round.stage,
             "ask": number,
             **({} if weakness is None else {"weakness": weakness.id}),
@@ -141,7 +142,7 @@ def _turn_record(context: _TurnContext, answer: Answer, speech: str) -> Turn:
         debate_id=context.debate.debate_id,
         turn_index=len(context.turns),
         position=context.round.role,
-        side=context.round.role,
+        side=context.round.side,
         model_id=context.member.id,
         stage=context.round.stage,
         instruction=context.round.instruction,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from debatebench.config.transcript_layout import side_of
 from debatebench.shared.records import (
     AttackedTurn,
     Debate,
@@ -25,7 +26,7 @@ def participants(plan: Plan, scheduled: ScheduledDebate) -> tuple[Participant, .
     if (stored := plan.stored(scheduled)) is not None:
         seats = [(speaker.position, speaker.side, speaker.model_id) for speaker in stored.speakers]
     else:
-        seats = [(side, side, model_id) for side, model_id in scheduled.speakers.items()]
+        seats = [(position, side_of(position), model_id) for position, model_id in scheduled.speakers.items()]
     return tuple(
         Participant(
             run_tag=plan.run_tag, debate_id=scheduled.debate_id, position=position, model_id=model_id, side=side
@@ -56,7 +57,7 @@ def debate_record(
         source_position=scheduled.schedule_position,
         schedule_position=scheduled.schedule_position,
         topic_id=scheduled.topic_id,
-        format="two_sided" if stored is None else stored.format,
+        format=stored.format if stored is not None else "british_parliamentary" if scheduled.teams else "two_sided",
         pro_model_id=scheduled.pro_model_id,
         con_model_id=scheduled.con_model_id,
         repetition=scheduled.repetition,

@@ -135,11 +135,10 @@ class Resume:
                 self.answered.add((row["provider"], row["model_name"]))
                 judge_id = row.get("judge_id")
                 self.answered_by.add(("debater", row["model_id"]) if judge_id is None else ("judge", judge_id))
+        debaters = [row["model_id"] for row in data["records"].get("participants", ())]
         for row in data["records"].get("debates", ()):
             debate_id = row["debate_id"]
             is_complete = row.get("status", "complete") == "complete"
-            # A stored debate of four teams has none.
-            debaters = [row[side] for side in ("pro_model_id", "con_model_id") if row.get(side) is not None]
             if data.get("by") != "reparse":
                 self.bans.debate_ended(debaters, is_complete=is_complete, silent=data.get("silent"))
             if not is_complete:

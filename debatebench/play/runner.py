@@ -302,7 +302,7 @@ class _Session:
         debate = debate_record(self._plan, scheduled, status, reason, turns, verdicts)
         is_refused = status in ("void", "forfeit")
         if is_refused:
-            debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
+            debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].side})
         notes = (note for judgment in judgments for note in judgment.notes)
         weaknesses = injected(self._plan, scheduled, turns)
         altered = attacked_turn_records(self._plan, scheduled, judged)

@@ -108,6 +108,9 @@ Money = Annotated[Decimal, AfterValidator(to_money), Column("DECIMAL(26,18)", _W
 ScoreValue = Annotated[Decimal, AfterValidator(_check_score), Column("DECIMAL(18,6)", _WRITTEN_SCORE)]
 Place = Annotated[int, Field(ge=1, le=4), Column("BIGINT", Annotated[int, msgspec.Meta(ge=1, le=4)])]
 Side = Literal["pro", "con"]
+Position = Literal["pro", "con", "OG", "OO", "CG", "CO"]
+TEAMS: tuple[Position, ...] = ("OG", "OO", "CG", "CO")
+"""The positions of British Parliamentary debate: opening and closing, government and opposition."""
 Winner = Literal["pro", "con", "tie"]
 SkipReason = Literal["cannot_judge", "not_a_debate", "language", "wrong_side"]
 CostSource = Literal["billed", "estimated", "repriced"]
@@ -337,14 +340,19 @@ class ScheduledDebate(Record):
         None, description="How the stored debate is altered to mislead its judges; null where it is not altered."
     )
     attack_side: Side | None = Field(None, description="The side that the attack should help.")
+    teams: tuple[Text, ...] = Field(
+        (), description="The debaters of OG, OO, CG and CO, in this order; empty where two sides debate."
+    )
 
     def model_post_init(self, _context: Any, /) -> None:
         """Share the set of field names between objects: it is half of their memory, and plans may be long."""
         object.__setattr__(self, "__pydantic_fields_set__", _SCHEDULE_FIELDS)
 
     @property
-    def speakers(self) -> dict[Side, str]:
-        """The debaters who speak in this run: one for each side, and nobody where a stored debate is judged."""
+    def speakers(self) -> dict[Position, str]:
+        """The debaters who speak in this run: one at each position, and nobody where a stored debate is judged."""
+        if self.teams:
+            return dict(zip(TEAMS, self.teams, strict=True))
         if self.source_debate_id is not None or self.pro_model_id is None or self.con_model_id is None:
             return {}
         return {"pro": self.pro_model_id, "con": self.con_model_id}

@@ -318,7 +318,7 @@ def _missing(tag: str, played: _Played) -> Iterator[Finding]:
                 tag, scheduled.panel, votes, debate.status_reason, may_add_judges=not played.is_judged_by_debaters
             )
             detail = f"{clause(debate.status_reason or debate.status)}; {helps}."
-        pairing = [model for model in (scheduled.pro_model_id, scheduled.con_model_id) if model is not None]
+        pairing = scheduled.teams or [m for m in (scheduled.pro_model_id, scheduled.con_model_id) if m is not None]
         about = f"{scheduled.topic_id}: {' against '.join(pairing)}" if pairing else scheduled.topic_id
         place = f"{debate_id} ({about})"
         yield Finding(tag, "missing_debate", False, place, detail)

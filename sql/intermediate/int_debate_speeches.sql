@@ -16,7 +16,8 @@ settings as (
 turns as (
 
     select
-        turns.run_tag, turns.debate_id, turns.turn_index, turns.side, turns.stage, turns.content, turns.is_truncated,
+        turns.run_tag, turns.debate_id, turns.turn_index, turns.side, turns.position, turns.stage, turns.content,
+        turns.is_truncated,
         length(turns.content) as characters,
         macros.script_of(coalesce(settings.language, runs.language)) as script
 
@@ -40,7 +41,7 @@ emptiness as (
 checked as (
 
     select
-        run_tag, debate_id, turn_index, side, stage, content, characters, is_empty,
+        run_tag, debate_id, turn_index, side, position, stage, content, characters, is_empty,
         characters < 100 and not is_empty as is_short,
         is_truncated, case
             when script is null then null
@@ -65,7 +66,13 @@ final as (
     select
         speeches.run_tag, speeches.debate_id, plans.count_planned_turns,
         count(*) as count_turns,
-        count(case when concat(speeches.side, ' ', speeches.stage) = planned.turn then 1 end) as count_turns_as_planned,
+        -- A turn of four teams is `OG prime minister`.
+        count(
+            case
+                when concat(speeches.side, ' ', speeches.stage) = planned.turn then 1
+                when concat(speeches.position, ' ', speeches.stage) = planned.turn then 1
+            end
+        ) as count_turns_as_planned,
         count(distinct speeches.side) as count_speaking_sides,
         count(case when speeches.is_empty then 1 end) as count_empty_speeches,
         count(case when speeches.is_short then 1 end) as count_short_speeches,

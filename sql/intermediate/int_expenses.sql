@@ -14,8 +14,8 @@ stages as (
 
     select
         run_tag, turn_index,
-        -- The turn is `pro opening`.
-        regexp_extract(turn, '^[a-z]* (.*)$', 1) as stage
+        -- The turn is `pro opening` or `OG prime minister`.
+        regexp_extract(turn, '^[A-Za-z]* (.*)$', 1) as stage
 
     from intermediate.int_planned_turns
 

@@ -297,9 +297,12 @@ def test_the_hosted_entries_in_the_shipped_comments_load_too(write: Callable[[st
         ),
         (
             LEAST.replace("role: pro", "role: judge"),
-            "FILE: debate.rounds[0].role: found 'judge'; allowed: pro, con.",
+            "FILE: debate.rounds[0].role: found 'judge'; allowed: pro, con, OG, OO, CG, CO.",
         ),
-        (LEAST.replace("role: pro, ", ""), "FILE: debate.rounds[0].role: found nothing; allowed: pro, con."),
+        (
+            LEAST.replace("role: pro, ", ""),
+            "FILE: debate.rounds[0].role: found nothing; allowed: pro, con, OG, OO, CG, CO.",
+        ),
         (
             LEAST.replace("[{role: pro, stage: opening}]", "[]"),
             "FILE: debate.rounds: found an empty list; allowed: a list with at least one turn.",

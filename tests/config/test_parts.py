@@ -15,6 +15,7 @@ from debatebench.config.load import load_config
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_names, part_path
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import debater_values, fill, judge_values
+from debatebench.config.transcript_layout import BP_ROLES
 from debatebench.config.types import Config, DimensionConfig, Round, WeaknessConfig
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import parse_verdict
@@ -265,6 +266,19 @@ def test_rounds_of_a_file_have_instructions_in_one_line(tmp_path: Path):
         load_format(path)
 
 
+def test_a_format_has_two_sides_or_all_four_teams(tmp_path: Path):
+    rounds = load_format(packaged("configs") / "formats" / "british_parliamentary.yaml")
+    assert [turn.role for turn in rounds] == ["OG", "OO", "OG", "OO", "CG", "CO", "CG", "CO"]
+    assert [turn.side for turn in rounds] == ["pro", "con"] * 4
+    assert [turn.stage.title() for turn in rounds] == [
+        BP_ROLES[turn.role][sum(each.role == turn.role for each in rounds[:n])].title() for n, turn in enumerate(rounds)
+    ]
+    for roles in ("OG, OO, CG", "OG, OO, CG, CO, pro"):
+        path = write(tmp_path, "some.yaml", f"rounds: [{', '.join(f'{{role: {r}}}' for r in roles.split(', '))}]")
+        with pytest.raises(ConfigError, match="turns of pro and con, or at least one of each team: OG, OO, CG, CO"):
+            load_format(path)
+
+
 @pytest.mark.parametrize("name", ["policy_cx", "pressure_questions"])
 def test_packaged_formats_with_tasks_give_each_side_as_many_speeches(name: str):
     rounds = load_format(packaged("configs") / "formats" / f"{name}.yaml")
@@ -293,3 +307,13 @@ def test_a_prompt_that_cannot_tell_of_a_weakness_is_refused(workspace: Workspace
         load_prompts(workspace, config, ())
     assert message in str(caught.value)
     load_prompts(workspace, CONFIG, ())
+
+
+def test_the_rubric_of_the_released_code_has_four_dimensions_that_count_alike() -> None:
+    rubric = load_rubric(packaged("configs") / "rubrics" / "debatrix_bp.yaml")
+    assert list(rubric.dimensions) == ["argument", "support", "clash", "language"]
+    assert {(each.weight, each.ties, each.scale) for each in rubric.dimensions.values()} == {
+        (1, True, "whole number from 1 to 10")
+    }
+    assert [name for name, each in rubric.dimensions.items() if each.preferences.earlier] == ["argument", "clash"]
+    assert (rubric.whole.ties, bool(rubric.whole.preferences.earlier)) == (False, True)

@@ -33,7 +33,9 @@ TOPICS = [
 ]
 
 
-def write_workspace(root: Path, server: FakeProvider, *, judges: int = 4, is_built: bool = True) -> Path:
+def write_workspace(
+    root: Path, server: FakeProvider, *, debaters: int = 3, judges: int = 4, is_built: bool = True
+) -> Path:
     """A workspace with three debaters: 12 debates of 2 turns and 2 verdicts, so 48 calls when nothing fails.
 
     With `is_built`, its SQL models are built before anything has landed.
@@ -42,7 +44,7 @@ def write_workspace(root: Path, server: FakeProvider, *, judges: int = 4, is_bui
     configs.mkdir(parents=True)
     (configs / "config.yaml").write_text(CONFIG)
     (configs / "topics.json").write_text(json.dumps(TOPICS))
-    (configs / "models.yaml").write_text(_members("models", "debater", 3, server.url))
+    (configs / "models.yaml").write_text(_members("models", "debater", debaters, server.url))
     (configs / "judges.yaml").write_text(_members("judges", "judge", judges, server.url))
     return begin_built(root) if is_built else root
 
@@ -82,13 +84,15 @@ def is_judge(received: Received) -> bool:
 
 
 def verdict_text(received: Received) -> str:
-    """A judge's answer, the same for the same question."""
+    """A judge's answer, the same for the same question: on two sides, or on four teams."""
     digest = _digest(received)
+    positions = ("OG", "OO", "CG", "CO") if "[OG |" in received.body.decode() else ("pro", "con")
     scores = {
-        side: {name: 1 + digest[4 * place + n] % 10 for n, name in enumerate(DIMENSIONS)}
-        for place, side in enumerate(("pro", "con"))
+        position: {name: 1 + digest[4 * place + n] % 10 for n, name in enumerate(DIMENSIONS)}
+        for place, position in enumerate(positions)
     }
-    return json.dumps({"scores": scores, "winner": ("pro", "con", "tie")[digest[9] % 3]})
+    winner = ("pro", "con", "tie")[digest[9] % 3] if len(positions) == 2 else [positions[digest[9] % 4]]
+    return json.dumps({"scores": scores, "winner": winner})
 
 
 def good_answers(received: Received) -> Behaviour:

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.transcript_layout import Section, read_material, read_transcript
+from debatebench.config.transcript_layout import Section, read_material, read_transcript, side_of
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Request, TimeLimits
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.simulated.judging import analysis_answer, extracted_answer, judge_answer, judgment_answer
-from debatebench.providers.simulated.speech import Speaker, read_traits
+from debatebench.providers.simulated.speech import Speaker, Speeches, read_traits
 from debatebench.providers.simulated.swaying import read_susceptibility
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
@@ -122,7 +122,10 @@ def _text(request: Request, rng: Random) -> str:
         return extracted_answer(rng, traits, hints, tuple(read_material(prompt)))
     if hints.get("task") == "verdict" and "positions" in hints:
         return judge_answer(rng, traits, hints, tuple(read_material(prompt)), susceptibility, request.model)
-    speeches = tuple(read_transcript(prompt))
+    speeches: Speeches = tuple(read_transcript(prompt))
+    if hints.get("task") == "speech" and "position" in hints:
+        said = read_material(prompt)
+        speeches = tuple((side_of(each.position or ""), each.about or "", each.text) for each in said)
     if hints.get("task") == "verdict":
         sections = tuple(Section(text, side, stage) for side, stage, text in speeches)
         return judge_answer(rng, traits, hints, sections, susceptibility, request.model)

@@ -86,7 +86,7 @@ class Speaker:
         self._said = f"{own}\n{theirs}"
         stage = str(hints.get("stage", "")).lower()
         is_early = not own and (not theirs or re.search(r"open|construct", stage))
-        is_late = re.search(r"clos|summ|final|conclu", stage)
+        is_late = re.search(r"clos|summ|final|conclu|whip", stage)
         self._kind_of_speech = "closing" if is_late else "opening" if is_early else "rebuttal"
         self._motion = " ".join(str(hints.get("motion", "")).split())[:200].rstrip(".")
         self._fitting = Random(self._motion).sample(list(THEMES), 8)  # noqa: S311
