@@ -52,7 +52,8 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
 
     Debates that DebateFlow does not read are in `other/debates/`; annotations of these, and others that it does not
     read, in `other/annotations/`. What reviewers recorded as agreed is written to `adjudications/` in the same shape,
-    with `is_adjudicated`. What the format cannot hold is left out and listed. Raises `UsageError` for several runs, and if nothing is left.
+    with `is_adjudicated`. What the format cannot hold is left out and listed. Raises `UsageError` for several runs, and
+    if nothing is left.
     """
     return _write_flow(snapshot, folder, shape="listed")
 
