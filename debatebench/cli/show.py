@@ -31,6 +31,7 @@ _DECIMALS = {
     "win_rate": 3,
     "pro_win_rate": 3,
     "con_win_rate": 3,
+    "mean_points": 2,
     "mean_score": 2,
     "cost_usd": 4,
 }
@@ -68,10 +69,7 @@ def show_leaderboard(
         columns, rows = ["run_tag", *columns], [[tag, *row] for tag, row in zip(tags, rows, strict=True)]
     print_rows(columns, rows, output)
     for tag, each in found.items():
-        note(
-            f"Run '{tag}': Bradley–Terry ratings from the panels' winners. They measure what judges prefer, not what "
-            "is true."
-        )
+        note(f"Run '{tag}': {each.method}. They measure what judges prefer, not what is true.")
         for text in each.notes:
             note(text)
         if top is not None and len(each.rows) > top:
