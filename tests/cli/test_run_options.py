@@ -1113,6 +1113,30 @@ def test_models_of_a_live_catalogue_play_and_go_on_although_no_file_has_them(tmp
         assert again == plan
 
 
+def test_a_catalogue_is_filtered_by_age_and_modality(tmp_path: Path):
+    reads_images = {"input_modalities": ["text", "image"], "output_modalities": ["text"]}
+    listed = [
+        {"id": "v/old", "created": 1_700_000_000, "architecture": {"modality": "text->text"}},
+        {"id": "v/new", "created": 1_780_000_000, "architecture": {"modality": "text->text"}},
+        {"id": "v/eyes", "created": 1_780_000_000, "architecture": reads_images},
+        {"id": "v/painter", "created": 1_780_000_000, "architecture": {"modality": "text->image"}},
+        {"id": "v/silent", "created": -1, "architecture": {"modality": 7}},
+    ]
+    with FakeProvider(good_answers) as server:
+        server.catalogue = json.dumps({"data": listed}).encode()
+        root = write_workspace(tmp_path, server, is_built=False)
+        person = Person("1", "+", "1", ">2026-01", "image", "3", "1,4", "")
+        found = select(load_inputs(Workspace(root), PlanOptions()), [], person.terminal, {"TINY_API_KEY": KEY})
+    assert found.options["selected_debaters"] == ("debater-0", "v-eyes")
+    shown = person.shown[person.shown.index("Models of http") :]
+    whole, since, seeing = (shown.split("Models of http: ")[n] for n in (1, 2, 3))
+    assert [name in whole for name in ("v/old", "v/new", "v/eyes", "v/painter", "v/silent")] == [1, 1, 1, 0, 1]
+    assert [name in since for name in ("v/old", "v/new", "v/eyes", "v/silent")] == [0, 1, 1, 0]
+    assert [name in seeing for name in ("v/old", "v/new", "v/eyes")] == [0, 0, 1]
+    assert "2026-05-28  text+image->text" in seeing
+    assert "Not listed: 1 model without text" in person.shown
+
+
 def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Path):
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
