@@ -51,7 +51,7 @@ _LEADERBOARD = """
 select * exclude (run_tag, is_displayed)
 from marts.leaderboard
 where run_tag = $run_tag and is_displayed
-order by rank, model_id
+order by format desc, rank, model_id
 """
 _ASKING_FOR = 'params={{"{name}": …}}'
 

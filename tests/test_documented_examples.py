@@ -85,6 +85,7 @@ QUERIES = [block for block in BLOCKS if block.language == "sql"]
 PROGRAMS = sorted({block.page for block in BLOCKS if block.language == "python"})
 SHELL = {page: [block for block in BLOCKS if block.page == page and block.language == "sh"] for page in PAGES}
 NOT_RUN = {
+    "needs a checkout of Debatrix": 1,
     "needs a bucket": 1,
     "needs a browser": 1,
     "needs a token": 1,

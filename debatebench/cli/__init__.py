@@ -20,6 +20,7 @@ playing_options.py   run, retry, judge, probe-judges: the options and their help
 playing_plan.py      run, retry: options and files → a plan
 plot.py              plot
 progress_display.py  the live table of a run, or plain lines
+prompts.py           prompts
 query.py             query, sql
 report.py            report
 run.py               run, retry
@@ -29,7 +30,7 @@ run_report.py        run: the report at the end
 run_session.py       run, judge: a dry run, a question, or the run itself
 run_wizard.py        run: questions at a terminal
 runs.py              runs and its subcommands
-show.py              show-leaderboard, summarize, inspect-debate
+show.py              show-leaderboard, summarize, inspect-debate, sample-debates
 signals.py           SIGINT and SIGTERM
 sql_completion.py    completion of SQL statements
 sql_models.py        test, lineage, diff-models, docs

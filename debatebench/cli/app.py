@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, mcp, query, runs, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, mcp, prompts, query, runs, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import plot as picture
 from debatebench.cli import report as publish
@@ -32,7 +32,7 @@ from debatebench.shared.memory import out_of_memory, spare_address_space
 from debatebench.shared.version import __version__
 
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
-    "Begin": {"init": configure.init, "import": warehouse.import_},
+    "Begin": {"init": configure.init, "import": warehouse.import_, "prompts": prompts.prompts},
     "Play": {"run": play.run, "retry": play.retry},
     "Judge": {"judge": judge.judge, "probe-judges": judge.probe_judges, "annotate": annotate.annotate},
     "Look": {
@@ -49,6 +49,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "report": publish.report,
         "plot": picture.plot,
         "summarize": show.summarize,
+        "sample-debates": show.sample_debates,
         "rate": warehouse.rate,
         "export": export.export,
         "upload": store.upload,
@@ -64,13 +65,18 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 }
 """Every command by its name, in the groups and order of `--help`."""
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
-WITH_SUBCOMMANDS: dict[str, Callable[[], typer.Typer]] = {"runs": runs.make_group}
+WITH_SUBCOMMANDS: dict[str, Callable[[], typer.Typer]] = {
+    "prompts": prompts.make_group,
+    "runs": runs.make_group,
+}
 ALIASES = {
     "run-tournament": "run",
     "recompute-ratings": "rate",
     "leaderboard": "show-leaderboard",
     "upload-results": "upload",
 }
+FORMER_GROUPS = {"results": ("rate", "summarize", "plot", "show-leaderboard", "inspect-debate")}
+"""Commands as the original harness calls them, under a word of its own: `debatebench results rate`."""
 FORMER_OPTIONS = {
     "docs": {"--out": "--out-dir"},
     "export": {"--out": "--out-dir"},
@@ -131,6 +137,12 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     for alias, name in ALIASES.items():
         if alias in arguments:
             _add(app, alias, COMMANDS[name], hidden=True)
+    for word, names in FORMER_GROUPS.items():
+        if word in arguments:
+            former = typer.Typer(help="The same commands without this word.", no_args_is_help=True)
+            for name in names:
+                _add(former, name, COMMANDS[name])
+            app.add_typer(former, name=word, hidden=True)
     return app
 
 

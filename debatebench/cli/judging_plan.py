@@ -97,7 +97,7 @@ def _plan_of_today(
 
     run, commit = stored.run, git_commit()
     config = load_config(config_path(workspace, options.config_path, "config.yaml"), needs_rounds=False)
-    config = with_rubric(workspace, config, options.rubric)
+    config = with_rubric(workspace, config, options.rubric, begun)
     of_source = {"benchmark_name": run.benchmark_name, "benchmark_version": run.benchmark_version}
     config = config.model_copy(
         update={"rounds": (), **{name: value for name, value in of_source.items() if value is not None}}
@@ -118,7 +118,7 @@ def _plan_of_today(
         )
 
     def make_base(_: Sequence[MemberConfig], judges: Sequence[MemberConfig]) -> Plan:
-        prompts = load_prompts(workspace, config, judges)
+        prompts = load_prompts(workspace, config, judges, begun=None if begun is None else begun.prompts)
         topics = [_topic(topic) for topic in stored.topics]
         return make_judged_plan(
             run_tag,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
-from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_path
+from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_names, part_path
 from debatebench.config.types import TopicConfig
 from debatebench.judges import load_prompts, version_of_method
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
@@ -78,13 +78,14 @@ def with_begun_options(begun: Plan | None, options: PlanOptions, given: Collecti
     return options.model_copy(update={name: getattr(begun.options, name) for name in kept})
 
 
-def load_inputs(workspace: Workspace, options: PlanOptions) -> Inputs:
+def load_inputs(workspace: Workspace, options: PlanOptions, begun: Plan | None = None) -> Inputs:
     """Read the configuration from the files that `options` name, else from the workspace's own or the packaged ones.
 
     A quick test reads debaters and judges from a file of its own if the workspace has one.
     """
     is_quick_test = options.preset == "quick-test"
-    config = _with_parts(workspace, load_config(config_path(workspace, options.config_path, "config.yaml")), options)
+    config = load_config(config_path(workspace, options.config_path, "config.yaml"))
+    config = _with_parts(workspace, config, options, begun)
     topics = _topics(workspace, options)
     quick = workspace.configs / _QUICK_TEST_FILE
     if is_quick_test and os.path.lexists(quick) and options.models_path is None and options.judges_path is None:
@@ -124,18 +125,24 @@ def config_path(workspace: Workspace, given: str | None, name: str) -> Path:
     return workspace.guarded(path)
 
 
-def with_rubric(workspace: Workspace, config: Config, name: str | None) -> Config:
-    """The configuration with the dimensions of a rubric in configs/rubrics/, if one is named."""
+def with_rubric(workspace: Workspace, config: Config, name: str | None, begun: Plan | None = None) -> Config:
+    """The configuration with the dimensions of a rubric in configs/rubrics/, if one is named.
+
+    A run that has begun with a rubric whose file is gone keeps it.
+    """
     if name is None:
         return config
+    if begun is not None and begun.options.rubric == name and name not in part_names(workspace, "rubrics"):
+        kept = ("dimensions", "whole", "rubric_version")
+        return config.model_copy(update={each: getattr(begun.config, each) for each in kept})
     rubric = load_rubric(part_path(workspace, "rubrics", name))
     update = {"dimensions": rubric.dimensions, "whole": rubric.whole, "rubric_version": rubric.version}
     return config.model_copy(update=update)
 
 
-def _with_parts(workspace: Workspace, config: Config, options: PlanOptions) -> Config:
+def _with_parts(workspace: Workspace, config: Config, options: PlanOptions, begun: Plan | None) -> Config:
     """The configuration with the debate format, the rubric and the weaknesses that the options name."""
-    config = with_rubric(workspace, config, options.rubric)
+    config = with_rubric(workspace, config, options.rubric, begun)
     update: dict[str, object] = {}
     if options.debate_format is not None:
         update["rounds"] = load_format(part_path(workspace, "formats", options.debate_format))
@@ -176,7 +183,8 @@ def planned(
         if options.judges_from_selection:
             debaters = as_asked(debaters, options, begun)
         pool = debaters if options.judges_from_selection else judges
-        prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt)
+        kept = None if begun is None else begun.prompts
+        prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt, kept)
         return make_plan(run_tag, inputs.config, inputs.topics, debaters, judges, prompts, options, commit)
 
     return plan_of_today(run_tag, begun, inputs.debaters, judges, new_models, new_judges, make_base, commit)

@@ -171,7 +171,7 @@ def run(
     if wanted.control_ratio is None and wanted.weaknesses_path is not None:
         wanted = wanted.model_copy(update={"control_ratio": CONTROL_RATIO})
     _note_packaged(workspace, wanted)
-    inputs = load_inputs(workspace, wanted)
+    inputs = load_inputs(workspace, wanted, begun)
     if probe:
         checking.probe_models(checking.chosen(inputs, wanted), Format(output))
         return
@@ -219,7 +219,7 @@ def retry(
         if begun is None:
             raise unknown_run(workspace, run_tag)
         _note_packaged(workspace, begun.options)
-        inputs = load_inputs(workspace, begun.options)
+        inputs = load_inputs(workspace, begun.options, begun)
         plan, part = planned(workspace, run_tag, begun, inputs, begun.options, (), new_judges)
         _note_overlap(plan)
     play_session(workspace, plan, part, session, output, retry_failed=True, transcripts=transcripts)

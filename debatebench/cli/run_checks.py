@@ -75,10 +75,14 @@ def test_judges(workspace: Workspace, inputs: Inputs, options: PlanOptions, outp
 
 
 def list_prompts(workspace: Workspace, output: Format) -> None:
-    """Print the prompts of the library that a run can use."""
-    from debatebench.config.prompt_files import prompt_library
+    """Print the prompts of the library that a run can use, and the sets for judge methods."""
+    from debatebench.config.prompt_files import prompt_library, style_folders
 
     rows = [[p.role, p.style, p.opening, ", ".join(map(str, p.paths))] for p in prompt_library(workspace)]
+    rows += [
+        ["judge", style, f"a set for the methods with prompts in {folder.parent.name}/", str(folder)]
+        for style, folder in style_folders(workspace)
+    ]
     print_rows(["role", "style", "opening", "files"], rows, output)
 
 

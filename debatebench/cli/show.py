@@ -1,4 +1,4 @@
-"""Commands that show what the warehouse holds: show-leaderboard, summarize, inspect-debate."""
+"""Commands that show what the warehouse holds: show-leaderboard, summarize, inspect-debate, sample-debates."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from debatebench.cli.common import (
     say,
 )
 from debatebench.shared.amounts import counted
+from debatebench.shared.errors import UsageError
 from debatebench.shared.formats import Format
 
 _FIRST_COLUMNS = ["ranks", "model_id", "rating", "interval", "win_rate", "cost_usd"]
@@ -30,6 +31,7 @@ _DECIMALS = {
     "win_rate": 3,
     "pro_win_rate": 3,
     "con_win_rate": 3,
+    "mean_points": 2,
     "mean_score": 2,
     "cost_usd": 4,
 }
@@ -67,10 +69,7 @@ def show_leaderboard(
         columns, rows = ["run_tag", *columns], [[tag, *row] for tag, row in zip(tags, rows, strict=True)]
     print_rows(columns, rows, output)
     for tag, each in found.items():
-        note(
-            f"Run '{tag}': Bradley–Terry ratings from the panels' winners. They measure what judges prefer, not what "
-            "is true."
-        )
+        note(f"Run '{tag}': {each.method}. They measure what judges prefer, not what is true.")
         for text in each.notes:
             note(text)
         if top is not None and len(each.rows) > top:
@@ -136,22 +135,41 @@ def summarize(
 
 def inspect_debate(
     context: typer.Context,
-    debate_id: Annotated[str, typer.Argument(help="The id of the debate, or a unique prefix of it.")],
+    debate_id: Annotated[
+        str | None,
+        typer.Argument(
+            help="The id of the debate, or a unique prefix of it. Default: the debate that was made last.",
+            show_default=False,
+        ),
+    ] = None,
     run_tag: Annotated[
         str | None,
         of_run(
-            help="The run of the debate. Needed only if several runs contain the id.",
+            help="The run of the debate. With an id, needed only if several runs contain it; without one, the default "
+            "is the pinned run, else the one that landed last.",
         ),
     ] = None,
+    latest: Annotated[
+        bool, typer.Option("--latest", help="The debate that was made last, which is the default without an id.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print one debate: the motion, speeches and verdicts.
 
     In other formats than a table and JSON, print only the speeches.
     """
-    from debatebench.query.one_debate import debate_text, find_debate
+    from debatebench.query.one_debate import check_marts, debate_text, find_debate, latest_debate
+    from debatebench.query.safe_query import open_for_query
 
-    debate = find_debate(built_workspace(context).database, debate_id, run_tag)
+    if latest and debate_id is not None:
+        raise UsageError(f"--latest and '{debate_id}' name two debates; leave one out.")
+    with closing(open_for_query(built_workspace(context).database)) as con:
+        check_marts(con)
+        if debate_id is not None:
+            debate = find_debate(con, debate_id, run_tag)
+        else:
+            (tag,) = chosen_runs(con, run_tag and [run_tag])
+            debate = latest_debate(con, tag)
     if output is Format.JSON:
         print_json(debate)
     elif output is Format.TABLE:
@@ -159,3 +177,39 @@ def inspect_debate(
     else:
         turns = debate["turns"]
         print_rows(list(turns[0]) if turns else ["turn_index"], [list(turn.values()) for turn in turns], output)
+
+
+def sample_debates(
+    context: typer.Context,
+    run_tag: RunTagsOption = None,
+    count: Annotated[int, typer.Option("--count", min=1, max=10_000, help="How many debates are drawn.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed draws the same debates of a run.")] = 12345,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--out-dir",
+            help="Folder for the Markdown files; of several runs, for a folder each. Default: warehouse/samples/TAG.",
+        ),
+    ] = None,
+) -> None:
+    """Draw complete debates, and write each as Markdown.
+
+    A file has the motion, the speeches, the verdicts and what the judges wrote.
+    """
+    from debatebench.output.samples import write_samples
+    from debatebench.query.one_debate import check_marts
+    from debatebench.query.safe_query import open_for_query
+    from debatebench.shared.workspace import check_run_tag
+
+    workspace = built_workspace(context)
+    with closing(open_for_query(workspace.database)) as con:
+        run_tags = chosen_runs(con, run_tag)
+        check_marts(con)
+        base = out_dir or workspace.warehouse / "samples"
+        for tag in run_tags:
+            target = base if out_dir is not None and len(run_tags) == 1 else base / check_run_tag(tag)
+            paths = write_samples(con, workspace, tag, count, seed, target)
+            if len(paths) < count:
+                note(f"Run '{tag}' has only {counted(len(paths), 'complete debate')}.")
+            for path in paths:
+                say(str(path))

@@ -63,7 +63,9 @@ def read_whole(setting: Setting) -> WholeConfig:
         setting.allow(("ties", "preferences"))
     return WholeConfig(
         ties=setting.at("ties").flag(default=True),
-        preferences=_preferences(setting.at("preferences"), ("speech", "debate")),
+        preferences=_preferences(
+            setting.at("preferences"), tuple(stage for stage in Preferences.model_fields if stage != "summary")
+        ),
     )
 
 

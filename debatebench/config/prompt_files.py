@@ -9,13 +9,14 @@ A template from `configs/prompts/` may open with a front matter
 
 which is not sent: whether the answer names a winner, and whether it gives reasons. A prompt in config.yaml takes
 precedence over the file, and has no front matter. The prompts of a judge method's stages lie in
-`judge/<method>/<stage>.md`: a system message, the line `<!-- user -->`, a user message.
+`judge/<method>/<stage>.md`: a system message, the line `<!-- user -->`, a user message. Those of a judging style are
+`judge/<method>/<stage>_<style>.md`, or `judge/<method>/<style>/<stage>.md` where a whole set has a folder.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -34,6 +35,7 @@ from debatebench.config.prompts import (
     USER_LINE,
     WEAKNESS_TEMPLATE,
     PromptSet,
+    repair_stage,
 )
 from debatebench.config.setting import Setting, parse_yaml, read_text
 from debatebench.shared.amounts import known_names
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
 _PLACEHOLDER_OR_CONDITION = re.compile(r"\{\{\??\s*(\w+)\s*\}\}")
+_IN_STYLE_FOLDER = re.compile(r"prompts/judge/([^/]+)/([^/]+)/([^/]+)\.md")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 
 
@@ -86,6 +89,17 @@ def flat_templates(judge: MemberConfig) -> tuple[str, ...]:
     return "judge_user", f"judge_{judge.prompt_style}"
 
 
+def style_folders(workspace: Workspace) -> list[tuple[str, Path]]:
+    """(style, folder) of every style that has a folder with the prompts of judge methods, in order."""
+    files = workspace.files("configs", "prompts/judge/*/*/*.md")
+    return sorted({(path.parent.name, path.parent) for path in files.values()})
+
+
+def check_template(name: str, path: Path) -> None:
+    """Check a file as the template `name`. Raises `ConfigError` if a run could not use it."""
+    _check(name, _read_template({f"prompts/{name}.md": path}, name).text, str(path))
+
+
 def _is_of_side(name: str, side: str) -> bool:
     return name == f"debater_{side}" or name.startswith(f"debater_{side}_")
 
@@ -97,6 +111,7 @@ def load_prompts(
     debater_style: str | None = None,
     templates_of: Callable[[MemberConfig], Sequence[str]] = flat_templates,
     folders: Iterable[Path] = (),
+    begun: PromptSet | None = None,
 ) -> PromptSet:
     """Read every template that debaters and `judges` need, and the style `default`; also that of weaknesses, if any.
 
@@ -104,18 +119,26 @@ def load_prompts(
     the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead, of four teams
     `debater_team_<style>.md` (`default`: the plain files), regardless of `config`. `templates_of` names the templates
     of a judge; those of stages may have variants for a judging style. `folders` have the prompts of installed
-    packages' methods; a file of the workspace goes before
-    them. Raises `ConfigError` for a missing or empty file and for an unknown placeholder.
+    packages' methods; a file of the workspace goes before them. A judges' template whose file is gone is that of
+    `begun`, the prompts of a run that has begun. Raises `ConfigError` for a missing or empty file and for an unknown
+    placeholder.
     """
-    files = _of_packages(folders) | workspace.files("configs", "prompts/**/*.md")
+    files = _by_style(_of_packages(folders) | workspace.files("configs", "prompts/**/*.md"))
     given = {"judge_default": config.judge_system_prompt}
     if debater_style is None:
         given |= {"debater_pro": config.system_prompt_pro, "debater_con": config.system_prompt_con}
     variant = f"_{debater_style}" if debater_style not in (None, "default") else ""
     found: dict[str, _Template] = {}
-    for name in (*_speaking_names(config), *_judging_names(files, judges, templates_of)):
+    kept = {} if begun is None else {name: text for name, text in begun.templates.items() if name.startswith("judge")}
+    kept = {name: text for name, text in kept.items() if f"prompts/{name}.md" not in files}
+    judging = _judging_names({*files, *(f"prompts/{each}.md" for each in kept)}, judges, templates_of)
+    for name in (*_speaking_names(config), *judging):
         text = given.get(name)
-        if text is None:
+        if text is None and begun is not None and name in kept:
+            style = name.removeprefix("judge_")
+            found[name] = _Template(kept[name], begun.declares_winner(style), begun.gives_reasons(name))
+            source = f"{name}.md of the run that has begun"
+        elif text is None:
             stem = name + variant if name in ("debater_pro", "debater_con", TEAM_TEMPLATE) else name
             found[name] = _read_template(files, stem)
             source = f"configs/prompts/{stem}.md"
@@ -139,6 +162,16 @@ def _of_packages(folders: Iterable[Path]) -> dict[str, Path]:
     }
 
 
+def _by_style(files: Mapping[str, Path]) -> dict[str, Path]:
+    """The files, and those in a style's folder under the names that they would have beside the others of the method."""
+    in_folders = {
+        f"prompts/judge/{found[1]}/{found[3]}_{found[2]}.md": path
+        for name, path in files.items()
+        if (found := _IN_STYLE_FOLDER.fullmatch(name))
+    }
+    return {**in_folders, **files}
+
+
 def _speaking_names(config: Config) -> Iterator[str]:
     """The names of all templates of the debaters, in order."""
     if config.is_of_teams:
@@ -152,7 +185,7 @@ def _speaking_names(config: Config) -> Iterator[str]:
 
 
 def _judging_names(
-    files: Mapping[str, Path],
+    files: Collection[str],
     judges: Iterable[MemberConfig],
     templates_of: Callable[[MemberConfig], Sequence[str]],
 ) -> list[str]:
@@ -170,6 +203,9 @@ def _judging_names(
                 "leave prompt_style out."
             )
         names |= {existing.get(name, name) for name in wanted}
+        for repair in dict.fromkeys(repair_stage(name) for name in variants):
+            of_judge = (f"{repair}_{judge.prompt_style}", repair)
+            names |= set([name for name in of_judge if f"prompts/{name}.md" in files][:1])
     return sorted(names)
 
 

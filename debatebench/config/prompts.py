@@ -7,6 +7,7 @@ frozen plan keeps that text, so a run can be played again without the files.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -64,6 +65,7 @@ STAGE_PLACEHOLDERS = (
     "format",
     "dimension",
     "preference",
+    "earlier_preference",
     "dimensions",
     "position",
     "stage",
@@ -72,6 +74,7 @@ STAGE_PLACEHOLDERS = (
     "speech_number",
     "speech_count",
     "debater_count",
+    "debaters",
     "pro_debaters",
     "con_debaters",
     "names",
@@ -81,6 +84,12 @@ STAGE_PLACEHOLDERS = (
     "rules",
     "tie",
     "no_tie",
+    "earlier",
+    "no_earlier",
+    "analyses",
+    "no_analyses",
+    "answer_schema",
+    "error",
 )
 """The placeholders allowed in `judge/<method>/<stage>.md`, the prompts of judge methods; `material` is required."""
 
@@ -101,8 +110,10 @@ USER_LINE = "<!-- user -->"
 
 PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
-CONDITION = re.compile(r"^\{\{\?\s*(\w+)\s*\}\}(.*(?:\n|\Z))", re.MULTILINE)
-"""A line that begins with `{{? name }}`, which is left out where `name` has no value."""
+CONDITION = re.compile(r"^((?:\{\{\?\s*\w+\s*\}\})+)(.*(?:\n|\Z))", re.MULTILINE)
+"""A line that begins with `{{? name }}`, once or more often, which is left out where a `name` has no value."""
+
+_NAMES_OF_CONDITION = re.compile(r"\w+")
 
 
 class StandIn(str):
@@ -206,14 +217,19 @@ class PromptSet(BaseModel):
         return cls.model_validate(data)
 
 
+def repair_stage(stage: str) -> str:
+    """The stage beside another one whose template, if there is one, asks for a better answer than a useless one."""
+    return f"{stage.rpartition('/')[0]}/repair"
+
+
 def fill(template: str, values: Mapping[str, str]) -> str:
     """Replace `{{ name }}` with its entry in `values`; placeholders within a value are not expanded.
 
-    A line that begins with `{{? name }}` is left out if that entry is empty. A name that is not in `values` raises
-    `ConfigError`.
+    A line that begins with `{{? name }}`, once or more often, is left out if such an entry is empty. A name that
+    is not in `values` raises `ConfigError`.
     """
     if "{{?" in template:
-        template = CONDITION.sub(lambda line: line[2] if values.get(line[1]) else "", template)
+        template = CONDITION.sub(lambda line: line[2] if _holds(line[1], values) else "", template)
     parts = list(_parts(template))
     try:
         parts[1::2] = [values[name] for name in parts[1::2]]
@@ -221,6 +237,10 @@ def fill(template: str, values: Mapping[str, str]) -> str:
         placeholder, known = f"{{{{ {missing.args[0]} }}}}", known_names(missing.args[0], sorted(values))
         raise ConfigError(f"No value for the placeholder '{placeholder}'.{known}") from None
     return "".join(parts)
+
+
+def _holds(conditions: str, values: Mapping[str, str]) -> bool:
+    return all(values.get(name) for name in _NAMES_OF_CONDITION.findall(conditions))
 
 
 @cache
@@ -332,13 +352,18 @@ def stage_values(
     speech_number: int | None = None,
     role: str | None = None,
     allows_tie: bool | None = None,
+    earlier: int = 0,
+    earlier_preference: str = "",
+    has_analyses: bool = False,
     tasks: str = "",
     guided: str | None = None,
 ) -> dict[str, str]:
     """Placeholder → text for the templates of a stage, one value for each of `STAGE_PLACEHOLDERS`.
 
     `form` is that of the answer, None where it is a text. `rubric` replaces the description of its dimensions.
-    `allows_tie` is None where no winner is asked for; `tasks` and `guided` are as in `judge_values`.
+    `allows_tie` is None where no winner is asked for. `earlier` is the number of speeches before the one that is
+    analysed, and `has_analyses` says whether the material has analyses of speeches in their place, or judgments.
+    `tasks` and `guided` are as in `judge_values`.
     """
     team = BP_TEAMS.get(position or "", "")
     lines = [
@@ -368,6 +393,14 @@ def stage_values(
         "rules": _with_tasks(SPEAKING_RULES["british_parliamentary" if is_of_teams else "two_sided"], tasks),
         "tie": "allowed" if allows_tie else "",
         "no_tie": "not allowed" if allows_tie is False else "",
+        "earlier": str(earlier) if earlier else "",
+        "no_earlier": "" if earlier else "none",
+        "earlier_preference": earlier_preference if earlier else "",
+        "analyses": "analyses" if has_analyses else "",
+        "no_analyses": "" if has_analyses else "speeches",
+        "debaters": "/".join(each.upper() for each in debate.positions),
+        "answer_schema": json.dumps(form.schema(), ensure_ascii=False) if form else "",
+        "error": "",
     }
 
 

@@ -64,8 +64,12 @@ class Preferences(_Frozen):
 
     speech: str | None = None
     """While it analyses a speech."""
+    earlier: str | None = Field(None, exclude_if=lambda text: text is None)
+    """While it analyses a speech and has earlier ones, besides `speech`."""
     debate: str | None = None
     """While it analyses or judges the whole debate."""
+    debate_by_analyses: str | None = Field(None, exclude_if=lambda text: text is None)
+    """In the place of `debate` where it goes by its analyses of the speeches."""
     summary: str | None = None
     """While it weighs this dimension against the others."""
 

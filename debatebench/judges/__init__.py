@@ -98,14 +98,21 @@ def method_of(judge: MemberConfig) -> Method:
 
 
 def load_prompts(
-    workspace: Workspace, config: Config, judges: Iterable[MemberConfig], debater_style: str | None = None
+    workspace: Workspace,
+    config: Config,
+    judges: Iterable[MemberConfig],
+    debater_style: str | None = None,
+    begun: PromptSet | None = None,
 ) -> PromptSet:
-    """The templates that debaters and these judges need, those of the judges' methods included."""
+    """The templates that debaters and these judges need, those of the judges' methods included.
+
+    `begun` are those of a run that has begun, for judges' templates whose files are gone.
+    """
     from debatebench.config import prompt_files
 
     judges = tuple(judges)
     folders = [method.prompts for method in map(method_of, judges) if method.prompts]
-    return prompt_files.load_prompts(workspace, config, judges, debater_style, templates_of, folders)
+    return prompt_files.load_prompts(workspace, config, judges, debater_style, templates_of, folders, begun)
 
 
 def templates_of(judge: MemberConfig) -> tuple[str, ...]:
@@ -120,8 +127,12 @@ def templates_of(judge: MemberConfig) -> tuple[str, ...]:
 
 def used_templates(judge: MemberConfig, prompts: PromptSet) -> tuple[str, ...]:
     """The names of the templates that a judge uses: those of its style where there are such variants."""
+    from debatebench.config.prompts import repair_stage
+
     names = templates_of(judge)
-    return tuple(prompts.stage(name, judge.prompt_style) if name.startswith("judge/") else name for name in names)
+    repairs = {prompts.stage(repair_stage(name), judge.prompt_style) for name in names if name.startswith("judge/")}
+    asked = tuple(prompts.stage(name, judge.prompt_style) if name.startswith("judge/") else name for name in names)
+    return (*asked, *sorted(repairs & prompts.templates.keys()))
 
 
 async def ask_judge(

@@ -13,8 +13,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.config.prompts import DebateAtAGlance, fill, guidance_lines, judge_values, stage_values
-from debatebench.config.transcript_layout import Section, fenced, render_material, render_transcript
+from debatebench.config.prompts import (
+    DebateAtAGlance,
+    fill,
+    guidance_lines,
+    judge_values,
+    repair_stage,
+    stage_values,
+)
+from debatebench.config.transcript_layout import Section, escape_material, fenced, render_material, render_transcript
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.judges.step_requests import JudgeAsks
@@ -23,14 +30,14 @@ from debatebench.providers.base import Completion, Message, Request
 from debatebench.providers.requests import is_cut_off, request_to, seed_of, short_hash
 from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.advice import NOT_FIT
-from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.records import clean_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config
+    from debatebench.config.types import Config, MemberConfig, Preferences
     from debatebench.judges.base import Seat, Transcript
 
 OVERALL = "overall"
@@ -38,6 +45,9 @@ OVERALL = "overall"
 
 TRUNCATED = "truncated_after_verdict"
 """The flag of a verdict whose answer reached the token limit after the end of the object."""
+
+MOST_REPAIRS = 10
+"""How often a judge may be asked again for a JSON object."""
 
 _ASKS = 2
 _CUT_OFF = "the answer was cut off at the limit of tokens"
@@ -138,14 +148,27 @@ class Speech:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """The messages of a step, the nonce of the delimiters around its material, and how to ask for a repair.
+
+    `repair` is the template that asks for a better JSON answer, with these `values`; without one, the messages are
+    sent again.
+    """
+
+    messages: tuple[Message, ...]
+    nonce: str
+    repair: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What a judge is asked in one step: for a JSON answer of a form, or without one for a text."""
 
     path: str
     stage: str
     dimension: str | None
-    nonce: str
-    messages: tuple[Message, ...]
+    shown: Shown
     hints: Mapping[str, Any]
     form: AnswerForm | None = None
 
@@ -178,6 +201,7 @@ class Deliberation:
         self.steps: dict[str, AskedStep] = {}
         self._ask = ask
         self._most_asks = _ASKS * (1 + again)
+        self._most_asks_for_object = (1 + rounds_of_repair(seat.judge)) * (1 + again)
 
     @property
     def speeches(self) -> list[Speech]:
@@ -218,8 +242,8 @@ class Deliberation:
         if speech is not None and sections and not sections[-1].is_analysis:
             about = sections[-1].about
         hints = {"task": "analysis", "step": stage, "dimension": dimension, "positions": list(self.positions)}
-        messages, nonce = self._stage(template, sections, None, dimension, speech=speech)
-        return await self._written(Question("", stage, dimension, nonce, messages, hints), about, speech)
+        shown = self._stage(template, sections, None, dimension, speech=speech)
+        return await self._written(Question("", stage, dimension, shown, hints), about, speech)
 
     async def weigh(
         self, template: str, sections: Sequence[Section], form: AnswerForm, *, dimension: str | None = None
@@ -233,10 +257,8 @@ class Deliberation:
         hints = {**self._hints(form, stage, dimension), "task": "judgment", "step": stage}
         rubric = self._weights() if stage == "summary" else None
         slide = any(not section.is_analysis for section in sections)
-        messages, nonce = self._stage(
-            template, sections, None, dimension, rubric=rubric, slide=slide, allows_tie=form.allows_tie
-        )
-        return await self._written(Question("", stage, dimension, nonce, messages, hints), dimension, None)
+        shown = self._stage(template, sections, None, dimension, rubric=rubric, slide=slide, allows_tie=form.allows_tie)
+        return await self._written(Question("", stage, dimension, shown, hints), dimension, None)
 
     async def _written(self, question: Question, about: str | None, speech: Speech | None) -> Section:
         """The text that answers a question about a speech, or about the whole debate."""
@@ -263,7 +285,7 @@ class Deliberation:
         form = self._with_reasons(form, self._template(template))
         stage = template.rpartition("/")[2]
         rubric = self._weights() if stage == "summary" else None
-        messages, nonce = self._stage(
+        shown = self._stage(
             template,
             sections,
             form,
@@ -277,7 +299,7 @@ class Deliberation:
         if is_extracted:
             hints["task"] = "extraction"
         path = path_of(stage, dimension, position)
-        return await self._decide(Question(path, stage, dimension, nonce, messages, hints), form)
+        return await self._decide(Question(path, stage, dimension, shown, hints), form)
 
     def _hints(self, form: AnswerForm, stage: str, dimension: str | None) -> dict[str, Any]:
         hints = {**_verdict_hints(form), "positions": list(form.positions), "dimension": dimension}
@@ -310,7 +332,7 @@ class Deliberation:
             Message("user", fill(self.prompts.judge_user, values)),
         )
         hints = {**_verdict_hints(form), **({"positions": list(form.positions)} if is_of_teams else {})}
-        return await self._decide(Question("", "verdict", None, nonce, messages, hints), form)
+        return await self._decide(Question("", "verdict", None, Shown(messages, nonce), hints), form)
 
     def state(self, winners: Sequence[str], by_dimension: Mapping[str, Sequence[str]]) -> Decision:
         """The decision of a rule that asks nobody: who has won, and who was better on each dimension."""
@@ -358,8 +380,8 @@ class Deliberation:
         slide: bool = True,
         allows_tie: bool | None = None,
         guided: str | None = None,
-    ) -> tuple[tuple[Message, ...], str]:
-        """The messages of a step, and the nonce of the delimiters around its material.
+    ) -> Shown:
+        """The messages of a step.
 
         `rubric` replaces the description of the dimensions, and without a `slide` the info slide is left out. `guided`
         is the category of which a rubric with scales says what it asks of each side.
@@ -376,6 +398,8 @@ class Deliberation:
         nonce = self._nonce(shown)
         kinds = {section.is_analysis for section in sections}
         what = "speeches and analyses" if len(kinds) > 1 else "analyses" if True in kinds else "speeches"
+        earlier = sections if speech is None else sections[:-1]
+        has_analyses = any(section.is_analysis for section in earlier)
         values = stage_values(
             self.config,
             form,
@@ -383,7 +407,7 @@ class Deliberation:
             is_of_teams=transcript.is_of_teams,
             material=fenced(shown, nonce, is_order_drawn=self._is_order_drawn, what=what),
             dimension=dimension,
-            preference=self._preference(dimension, stage),
+            preference=self._preference(dimension, stage, has_analyses=has_analyses),
             rubric=rubric,
             position=position,
             stage=about,
@@ -391,27 +415,39 @@ class Deliberation:
             speech_number=None if speech is None else speech.number,
             role=None if speech is None else speech.role,
             allows_tie=allows_tie,
+            earlier=0 if speech is None else len(earlier),
+            earlier_preference="" if speech is None else self._earlier_preference(dimension),
+            has_analyses=has_analyses,
             tasks=transcript.tasks,
             guided=guided,
         )
-        system, user = self.prompts.messages(self._template(template))
-        return (Message("system", fill(system, values)), Message("user", fill(user, values))), nonce
+        messages = self._messages(self._template(template), values)
+        repair = self._template(repair_stage(template))
+        return Shown(messages, nonce, repair if form and repair in self.prompts.templates else None, values)
+
+    def _messages(self, template: str, values: Mapping[str, str]) -> tuple[Message, ...]:
+        """The system and the user message of a template; a template may have no system message."""
+        system, user = self.prompts.messages(template)
+        asked = Message("user", fill(user, values))
+        return (Message("system", fill(system, values)), asked) if system else (asked,)
 
     def _template(self, stage: str) -> str:
         """The name of the template of a stage, in the judge's style if there is such a variant."""
         return self.prompts.stage(f"judge/{stage}", self.seat.judge.prompt_style)
 
-    def _preference(self, dimension: str | None, stage: str) -> str:
-        """What the judge is told to look for at a stage, on a dimension or on all of them together."""
-        stage = _PREFERENCES.get(stage, "debate")
-        if dimension is None:
-            whole: str | None = getattr(self.config.whole.preferences, stage)
-            return whole or self._rubric(stage)
-        return "\n".join([self._wanted(dimension, stage), *self._guidance(dimension)])
+    def _preference(self, dimension: str | None, stage: str, *, has_analyses: bool = False) -> str:
+        """What the judge is told to look for at a stage, on a dimension or on all of them together.
 
-    def _wanted(self, dimension: str, stage: str) -> str:
+        A judge that has analyses of the speeches before it may be told something else about the debate.
+        """
+        if dimension is None:
+            whole = _preference_in(self.config.whole.preferences, stage, has_analyses=has_analyses)
+            return whole or self._rubric(stage, has_analyses=has_analyses)
+        return "\n".join([self._wanted(dimension, stage, has_analyses=has_analyses), *self._guidance(dimension)])
+
+    def _wanted(self, dimension: str, stage: str, *, has_analyses: bool = False) -> str:
         settings = self.config.dimensions[dimension]
-        preference: str | None = getattr(settings.preferences, stage)
+        preference = _preference_in(settings.preferences, stage, has_analyses=has_analyses)
         return preference or settings.description or f"How good was each side's {dimension}?"
 
     def _guidance(self, dimension: str) -> list[str]:
@@ -419,12 +455,22 @@ class Deliberation:
         settings = self.config.dimensions[dimension]
         return guidance_lines(settings, self.guided, is_of_teams=self.transcript.is_of_teams)
 
-    def _rubric(self, stage: str) -> str:
+    def _earlier_preference(self, dimension: str | None) -> str:
+        """What else to look for in a speech that follows others."""
+        if dimension is not None:
+            return self.config.dimensions[dimension].preferences.earlier or ""
+        whole = self.config.whole.preferences
+        if whole.speech or whole.earlier:
+            return whole.earlier or ""
+        texts = {name: each.preferences.earlier for name, each in self.config.dimensions.items()}
+        return "\n".join(f"- {name}: {text}" for name, text in texts.items() if text)
+
+    def _rubric(self, stage: str, *, has_analyses: bool = False) -> str:
         """The dimensions without their scales, for a text about all of them."""
-        lines = (
-            "\n".join([f"- {name}: {self._wanted(name, stage)}", *(f"  {each}" for each in self._guidance(name))])
-            for name in self.config.dimensions
-        )
+        lines = []
+        for name in self.config.dimensions:
+            lines.append(f"- {name}: {self._wanted(name, stage, has_analyses=has_analyses)}")
+            lines += [f"  {each}" for each in self._guidance(name)]
         return "\n".join(lines)
 
     def _weights(self) -> str:
@@ -462,7 +508,8 @@ class Deliberation:
         """
         judge, path = self.seat.judge, question.path
         asked = self._begin(question)
-        while asked.asks < self._most_asks:
+        most = self._most_asks if question.form is None else self._most_asks_for_object
+        while asked.asks < most:
             name = ":".join(part for part in ("verdict", judge.id, path, str(asked.asks)) if part)
             step = Step(self.transcript.debate_id, name, "verdict")
             request = self._request(step, question, asked)
@@ -480,7 +527,7 @@ class Deliberation:
         """The record of the requests of a step, which begins now."""
         asked = JudgeAsks(self.seat.judge, last_call_id=last_call_id)
         place = self._place(question.path, question.stage, question.dimension)
-        self.steps[question.path] = AskedStep(place, question.nonce, asked)
+        self.steps[question.path] = AskedStep(place, question.shown.nonce, asked)
         return asked
 
     def _place(self, path: str, stage: str, dimension: str | None) -> tuple[int, ...]:
@@ -491,8 +538,10 @@ class Deliberation:
 
     def _request(self, step: Step, question: Question, asked: JudgeAsks) -> Request:
         """The next request of a step, given the result of the previous one."""
-        messages, form = question.messages, question.form
-        if asked.reasons:
+        messages, form = question.shown.messages, question.form
+        if asked.reasons and question.shown.repair is not None:
+            messages = self._repairing(question, asked)
+        elif asked.reasons:
             again = "Answer again, with the object only." if form else "Answer again."
             task = f"{messages[-1].content}\n\nYour last answer could not be used: {asked.reasons[-1]}. {again}"
             messages = (*messages[:-1], Message("user", task))
@@ -506,6 +555,33 @@ class Deliberation:
             json_schema=form.schema() if form else None,
             hints={"motion": transcript.motion, "category": transcript.category, **question.hints, "ask": asked.asks},
         )
+
+    def _repairing(self, question: Question, asked: JudgeAsks) -> tuple[Message, ...]:
+        """The messages that show the last answer with what is wrong in it, and nothing else of the step."""
+        rejected = Section(asked.rejected[-1] or "", None, question.dimension, is_analysis=True)
+        shown = render_material([rejected])
+        material = fenced(shown, self._nonce(shown), is_order_drawn=False, what="answer")
+        error = escape_material(asked.reasons[-1])
+        return self._messages(
+            str(question.shown.repair), {**question.shown.values, "material": material, "error": error}
+        )
+
+
+def _preference_in(preferences: Preferences, stage: str, *, has_analyses: bool) -> str | None:
+    """The text of these for a stage; None if they have none."""
+    preference: str | None = getattr(preferences, _PREFERENCES.get(stage, "debate"))
+    return (preferences.debate_by_analyses or preference) if stage == "debate" and has_analyses else preference
+
+
+def rounds_of_repair(judge: MemberConfig) -> int:
+    """How often a judge is asked again for an answer that must be a JSON object: its parameter `repairs`, usually 1."""
+    rounds = judge.parameters.get("repairs", _ASKS - 1)
+    if not isinstance(rounds, int) or isinstance(rounds, bool) or not 0 <= rounds <= MOST_REPAIRS:
+        raise UsageError(
+            f"Judge '{judge.id}': parameter repairs: found {rounds!r}; allowed: a whole number from 0 to "
+            f"{MOST_REPAIRS}."
+        )
+    return rounds
 
 
 def path_of(stage: str, dimension: str | None, part: int | str | None) -> str:

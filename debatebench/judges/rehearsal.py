@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -102,6 +102,8 @@ class RehearsedDeliberation:
     """The calls of one judge about one debate, in the order of one possible course, and sums over them."""
 
     calls: tuple[RehearsedCall, ...]
+    is_of_teams: bool = False
+    """Whether the debate is one of four teams, on which texts may be longer."""
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -143,7 +145,7 @@ class RehearsedDeliberation:
 
     def without(self, paths: Collection[str]) -> RehearsedDeliberation:
         """The calls that are left when those of some paths are answered."""
-        return RehearsedDeliberation(tuple(call for call in self.calls if call.path not in paths))
+        return replace(self, calls=tuple(call for call in self.calls if call.path not in paths))
 
 
 def rehearse(
@@ -168,7 +170,7 @@ def rehearse(
     deliberation.guided = category
     with suppress(NoVerdictError):
         method.judge_at_once(deliberation)
-    return RehearsedDeliberation(tuple(deliberation.calls()))
+    return RehearsedDeliberation(tuple(deliberation.calls()), deliberation.transcript.is_of_teams)
 
 
 @dataclass(slots=True)
@@ -225,7 +227,7 @@ class _Rehearsal(Deliberation):
     async def _put(self, question: Question, read: Callable[[Completion], _Result]) -> _Result:
         self._begin(question)
         self._clock += 1
-        prompt = "".join(message.content for message in question.messages)
+        prompt = "".join(message.content for message in question.shown.messages)
         call = _Rehearsed(question.path, self._clock, prompt, 0, Texts(), 0)
         self._asked.append(call)
         if (form := question.form) is None:

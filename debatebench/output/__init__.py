@@ -1,5 +1,6 @@
 """Output of the warehouse: reports, exports, documentation, summaries.
 
+samples.py    drawn debates as Markdown files
 summaries.py  the original harness's eleven CSV files and its ratings JSON
 annotation/   the pages on which people annotate debates
 docs/         the documentation of the SQL models as one HTML page

@@ -44,6 +44,8 @@ _TEXTS = Texts(speech=900, debate=1200, reason=160)
 # The paper's judges wrote about 320 tokens, on a speech as on a debate (Debatrix, appendix A.2).
 _FREE_TEXTS = Texts(speech=1280, debate=1280, reason=160)
 _SIMULATED_TEXTS = Texts(speech=770, debate=1050, reason=65)
+# They count what each team did, and long speeches have more to note.
+_SIMULATED_TEXTS_ON_TEAMS = Texts(speech=850, debate=1250, reason=65)
 # The share of its thinking limit that a model uses, if none of its answers are stored.
 _SHARE_OF_THINKING = 0.5
 # Of a stored speech only the characters are known, and UTF-8 has at most so many bytes for one.
@@ -164,11 +166,11 @@ def estimate(
     return _Estimator(plan, (stored or StoredUse()).by_model()).estimate(left)
 
 
-def text_lengths(judge: MemberConfig) -> Texts:
+def text_lengths(judge: MemberConfig, *, is_of_teams: bool = False) -> Texts:
     """The likely characters of the texts that a judge writes, not more than its limit allows."""
     likely = _FREE_TEXTS if method_of(judge).has_free_texts else _TEXTS
     if is_simulated(judge.provider):
-        likely = _SIMULATED_TEXTS
+        likely = _SIMULATED_TEXTS_ON_TEAMS if is_of_teams else _SIMULATED_TEXTS
     if judge.token_limit is None:
         return likely
     return Texts(*(min(length, CHARACTERS_PER_TOKEN * judge.token_limit) for length in likely))
@@ -370,7 +372,7 @@ class _Estimator:
         """The prompts of these calls without the speeches, although with the lines above them."""
         total, calls = rehearsed.total, len(rehearsed.calls)
         sizes = self._sizes_of_topic(topic_id, rehearsed.shows_material)
-        own = total.characters + total.shown.times(text_lengths(judge))
+        own = total.characters + total.shown.times(text_lengths(judge, is_of_teams=rehearsed.is_of_teams))
         own += sum(count * sizes[name][0] for name, count in total.topic.items())
         most = total.most_bytes + sum(count * sizes[name][1] for name, count in total.topic.items())
         shown = _times(total.shown_answers * CHARACTERS_PER_TOKEN, judge.sent_cap(judge.token_limit))
@@ -493,7 +495,8 @@ def _ratio(tokens: float, characters: float) -> float:
 
 def _assumed_answers(judge: MemberConfig, rehearsed: RehearsedDeliberation) -> float:
     """The tokens of a judge's answers without stored ones to compare with."""
-    characters = rehearsed.total.said_characters + rehearsed.total.said.times(text_lengths(judge))
+    lengths = text_lengths(judge, is_of_teams=rehearsed.is_of_teams)
+    characters = rehearsed.total.said_characters + rehearsed.total.said.times(lengths)
     return characters / CHARACTERS_PER_TOKEN + len(rehearsed.calls) * _thinking(judge)
 
 

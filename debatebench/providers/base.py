@@ -30,6 +30,7 @@ LOCAL_PARAMETERS = frozenset(
         "malformed",
         "noise",
         "order_bias",
+        "repairs",
         "skill",
         "structured_output",
         "swayed_by",
@@ -38,8 +39,8 @@ LOCAL_PARAMETERS = frozenset(
     }
 )
 """Parameters that are used here and never sent over a network: the traits of simulated debaters and judges,
-`debatebench` (the description of a request to a simulated one, as data), and `structured_output` (whether to send a
-JSON schema)."""
+`debatebench` (the description of a request to a simulated one, as data), `structured_output` (whether to send a JSON
+schema), and `repairs` (how often a judge is asked again for an answer that must be an object)."""
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -28,8 +28,11 @@ def request_to(
 ) -> Request:
     """The request to `member` for an answer of at most `max_tokens` tokens, without the thinking before it.
 
-    A temperature among the member's own parameters takes precedence, and a parameter that is null removes its field.
+    A temperature or a seed among the member's own parameters takes precedence, and a parameter that is null removes its
+    field.
     """
+    own_seeds = (member.parameters.get(name) for name in ("seed", "random_seed"))
+    seed = next((own for own in own_seeds if own is not None), seed)
     parameters = {name: value for name, value in member.parameters.items() if name != "temperature"}
     earlier = tuple(
         request_to(

@@ -33,24 +33,51 @@ select
     con_win_rate,
     mean_score,
     cost_usd,
-    is_simulated
+    is_simulated,
+    format,
+    mean_points
 from marts.leaderboard
 where run_tag = $run_tag and is_displayed
-order by rank, model_id
+order by format desc, rank, model_id
 """
 
 _SETTLED = """
+with
+
+ratings as (
+
+    select 'two_sided' as format, run_tag, rank_low, rank_high, interval_method, count_topics, is_separated
+    from ratings.bradley_terry
+
+    union all
+
+    select 'british_parliamentary', run_tag, rank_low, rank_high, interval_method, count_topics, is_separated
+    from ratings.plackett_luce
+
+)
+
 select
+    case when count(*) over () > 1 then format end as format,
     count(*) as debaters,
     count(case when rank_low = 1 then 1 end) as first,
     count(case when rank_low = rank_high then 1 end) as settled,
     any_value(interval_method) as interval_method,
     any_value(count_topics) as topics,
     any_value(is_separated) as is_separated
-from ratings.bradley_terry
+from ratings
 where run_tag = $run_tag
-having count(*) > 0
+group by ratings.format
+order by ratings.format desc
 """
+
+RATING_MODELS = {"two_sided": "Bradley–Terry", "british_parliamentary": "Plackett–Luce"}
+"""The model by which debates of a format are rated."""
+
+_RATED_FROM = {
+    "two_sided": "ratings from the panels' winners",
+    "british_parliamentary": "ratings from the panels' rankings of four teams",
+}
+_PARTS = {"two_sided": "Of debates of two sides: ", "british_parliamentary": "Of debates of four teams: "}
 
 _COUNTS = """
 select model_id, count_truncated_turns, count_turns, count_forfeits
@@ -63,10 +90,11 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """The rows of a run's leaderboard, and what is said about them."""
+    """The rows of a run's leaderboard, how they were rated, and what is said about them."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
+    method: str
     notes: Sequence[str]
 
 
@@ -82,13 +110,20 @@ def leaderboard_of(con: duckdb.DuckDBPyConnection, run_tag: str) -> Leaderboard:
     if runs.rows[0][0]:
         notes.append("Debaters or judges of this run are simulated, so it says nothing about real models.")
     notes += [each.sentence for each in left_out(con, run_tag)]
-    return Leaderboard(found.columns, found.rows, notes)
+    return Leaderboard(found.columns, found.rows, _method({row["format"] for row in found.dicts()}), notes)
+
+
+def _method(formats: set[str]) -> str:
+    """How debaters of debates of these formats are rated; as of two sides where there is none."""
+    there = formats or {"two_sided"}
+    return ", and ".join(f"{model} {_RATED_FROM[name]}" for name, model in RATING_MODELS.items() if name in there)
 
 
 def _what_is_settled(
-    debaters: int, first: int, settled: int, interval_method: str, topics: int, is_separated: bool
+    form: str | None, debaters: int, first: int, settled: int, interval_method: str, topics: int, is_separated: bool
 ) -> list[str]:
-    """What the ranges of ranks say about the ranking as a whole, in sentences."""
+    """What the ranges of ranks say about a ranking as a whole, in sentences; `form` is null if there is only one."""
+    part = "" if form is None else _PARTS[form]
     lead = "First place is settled" if first == 1 else f"First place is open between {first} debaters"
     are = "is" if settled == 1 else "are"
     texts = [f"{lead}; {settled} of {debaters} places {are} settled (at 95 % for all ranks together)."]
@@ -96,7 +131,7 @@ def _what_is_settled(
         texts.append(f"The debates cover {counted(topics, 'topic')}, so the intervals do not generalize to others.")
     if is_separated:
         texts.append("Wins and ties do not link all debaters both ways, so the ratings rest partly on a prior.")
-    return texts
+    return [part + text for text in texts]
 
 
 def _what_is_cut(debaters: Sequence[tuple[str, int, int]]) -> list[str]:

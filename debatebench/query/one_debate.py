@@ -70,6 +70,12 @@ order by jaro_winkler_similarity(debate_id, $debate_id) desc, debate_id
 limit 3
 """
 
+_LATEST = """
+select debate_id from marts.debates
+where run_tag = $run_tag
+order by created_at desc nulls last, coalesce(schedule_position, source_position) desc, debate_id desc
+limit 1
+"""
 _MOST_NAMED = 5
 
 
@@ -83,7 +89,7 @@ class StoredDebate(dict[str, Any]):
     """A debate as `find_debate` describes it; as text it is what `debatebench inspect-debate` prints."""
 
     def __repr__(self) -> str:
-        sides = " against ".join(str(debater) for _, debater in _seats(self))
+        sides = " against ".join(str(debater) for _, debater in seats_of(self))
         return f"<debate {self['debate_id']} of run '{self['run_tag']}': {sides}>"
 
     def __str__(self) -> str:
@@ -128,6 +134,15 @@ def find_debate(database: Path | duckdb.DuckDBPyConnection, debate_id: str, run_
     return debate
 
 
+def latest_debate(con: duckdb.DuckDBPyConnection, run_tag: str) -> StoredDebate:
+    """The debate of a run that was made last. Raises `UsageError` if the run has none."""
+    check_marts(con)
+    found = con.execute(_LATEST, {"run_tag": run_tag}).fetchone()
+    if found is None:
+        raise UsageError(f"Run '{run_tag}' has no debates.")
+    return find_debate(con, found[0], run_tag)
+
+
 def _no_debate(con: duckdb.DuckDBPyConnection, debate_id: str, run_tag: str | None) -> UsageError:
     """The error for an unknown debate, with the near ones; it is raised for an unknown run."""
     from debatebench.query.safe_query import run_query
@@ -161,9 +176,9 @@ def _heading(debate: dict[str, Any]) -> list[str]:
         "",
         f"debate    {debate['debate_id']} of run '{debate['run_tag']}'",
         f"topic     {debate['topic_id']} ({debate['category'] or 'no category'})",
-        *(f"{position:<8}  {debater or '–'}" for position, debater in _seats(debate)),
+        *(f"{position:<8}  {debater or '–'}" for position, debater in seats_of(debate)),
         f"status    {debate['status']}" + (f": {debate['status_reason']}" if debate["status_reason"] else ""),
-        f"winner    {debate['winner']}, {_grounds(debate)}"
+        f"winner    {debate['winner']}, {grounds_of(debate)}"
         if debate.get("attack") is None
         else f"attack    {debate['attack']}, by {debate['attack_side']}; clean: {debate['clean_debate_id'] or '–'}",
     ]
@@ -174,15 +189,15 @@ def _heading(debate: dict[str, Any]) -> list[str]:
     return [*map(visible, lines), *slide]
 
 
-def _seats(debate: dict[str, Any]) -> list[tuple[str, str | None]]:
+def seats_of(debate: dict[str, Any]) -> list[tuple[str, str | None]]:
     """Each position and its debater: pro and con, or the teams in the order in which they speak."""
     if debate["format"] == "two_sided":
         return [("pro", debate["pro_model_id"]), ("con", debate["con_model_id"])]
     return list({turn["position"]: turn["model_id"] for turn in debate["turns"]}.items())
 
 
-def _grounds(debate: dict[str, Any]) -> str:
-    """Why the winner won."""
+def grounds_of(debate: dict[str, Any]) -> str:
+    """Why the winner of a debate won, in words."""
     if debate["status"] == "forfeit":
         return f"by forfeit: {debate['refused_by']} refused"
     return f"with {debate['count_pro']} pro, {debate['count_con']} con, {debate['count_tie']} tie"
@@ -213,6 +228,11 @@ def _verdicts(verdicts: list[dict[str, Any]]) -> list[str]:
 
     if not verdicts:
         return ["", "No verdicts."]
+    return ["", "── verdicts", "", render(*verdict_table(verdicts), "table").rstrip("\n")]
+
+
+def verdict_table(verdicts: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    """The columns and rows of a table with the verdicts of a debate."""
     dimensions = list(dict.fromkeys(score["dimension"] for v in verdicts for score in v["scores"] or ()))
     about = ["judge", "method"] if any(verdict["method"] != "direct" for verdict in verdicts) else ["judge"]
     rows = []
@@ -222,8 +242,7 @@ def _verdicts(verdicts: list[dict[str, Any]]) -> list[str]:
         remark = verdict["invalid_reason"] or seat
         judge = [verdict["judge_id"], verdict["method"]][: len(about)]
         rows.append([*judge, verdict["winner"] or "invalid", *map(scores.get, dimensions), remark])
-    columns = [*about, "winner", *(f"{name} (pro–con)" for name in dimensions), "remark"]
-    return ["", "── verdicts", "", render(columns, rows, "table").rstrip("\n")]
+    return [*about, "winner", *(f"{name} (pro–con)" for name in dimensions), "remark"], rows
 
 
 def _notes(notes: list[dict[str, Any]], methods: Mapping[str, str]) -> list[str]:

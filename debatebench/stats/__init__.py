@@ -9,6 +9,7 @@ counted_games.py           games counted by topic and by pair of debaters
 distributions.py           normal, t and binomial distributions in plain Python
 elo.py                     Elo ratings in order of play
 elo_orders.py              how much of an Elo rating depends on the order of the games
+plackett_luce.py           ratings from rankings of more than two, such as debates of four teams
 power.py                   how many games a test needs to detect a difference
 quality.py                 how close a judge comes to what people say, and without each cluster of debates
 rank_sets.py               ranges of ranks that hold for all debaters at once

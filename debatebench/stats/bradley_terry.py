@@ -103,7 +103,7 @@ def fit(games: Games) -> Fit:
         return Fit(np.zeros(0), np.zeros(0, dtype=np.int64))
     reach = _reach(pairs, counts, points)[0]
     strengths = _climb(pairs, counts, points, np.zeros(games.count_debaters), has_prior=not reach.all())[0]
-    return Fit(strengths, _numbered(reach & reach.T, strengths))
+    return Fit(strengths, numbered(reach & reach.T, strengths))
 
 
 def fit_resampled(pairs: Pairs, counts: Array, points: Array, start: Fit) -> Array:
@@ -208,7 +208,7 @@ def covariances(games: Games, fitted: Fit) -> Covariances:
     pairs, counts, _ = pair_counts(games)
     expected = expit(fitted.strengths[pairs.first] - fitted.strengths[pairs.second])
     weights = counts * expected * (1 - expected)
-    bread = _centred_inverse(_information(pairs, weights, fitted.strengths[None], fitted.is_separated)[0])
+    bread = centred_inverse(_information(pairs, weights, fitted.strengths[None], fitted.is_separated)[0])
     squares = games.pro_wins * (1 - p) ** 2 + games.ties * (0.5 - p) ** 2 + games.con_wins * p**2
     by_game = _laplacian(games.pro, games.con, squares, n)
     residual = games.points - games.count * p
@@ -240,8 +240,7 @@ def _climb(
         p = expit(now[:, pairs.first] - now[:, pairs.second])
         score = (points[moving] - counts[moving] * p) @ signs
         if has_prior:
-            pull = PRIOR_GAMES * (0.5 - expit(now - now.mean(axis=1, keepdims=True)))
-            score += pull - pull.mean(axis=1, keepdims=True)
+            score += prior_score(now)
         # Adding the matrix of ones keeps the sum of the log-strengths, and makes the information invertible.
         information = _information(pairs, counts[moving] * p * (1 - p), now, has_prior) + 1.0
         step = np.linalg.solve(information, score[..., None])[..., 0]
@@ -251,6 +250,22 @@ def _climb(
         if len(moving) == 0:
             return np.asarray(strengths - strengths.mean(axis=1, keepdims=True))
     raise ArithmeticError("the Bradley–Terry fit does not converge")
+
+
+def prior_score(strengths: Array) -> Array:
+    """What the prior's games add to the first derivative of the likelihood; strengths of shape (rows, debaters)."""
+    import numpy as np
+
+    pull = PRIOR_GAMES * (0.5 - expit(strengths - strengths.mean(axis=1, keepdims=True)))
+    return np.asarray(pull - pull.mean(axis=1, keepdims=True))
+
+
+def prior_information(strengths: Array) -> Array:
+    """What they add to minus the second: a matrix of debaters by debaters, from strengths of shape (debaters,)."""
+    import numpy as np
+
+    none = np.zeros(0, dtype=np.int64)
+    return np.asarray(_information(Pairs(none, none, len(strengths)), np.zeros((1, 0)), strengths[None], True)[0])
 
 
 def damping(reach: Array) -> Array:
@@ -301,7 +316,7 @@ def _laplacian(first: Array, second: Array, weights: Array, n: int) -> Array:
     return np.asarray(np.diag(met.sum(axis=0)) - met)
 
 
-def _centred_inverse(information: Array) -> Array:
+def centred_inverse(information: Array) -> Array:
     """The pseudo-inverse of a matrix whose rows sum to zero and that has full rank otherwise."""
     import numpy as np
 
@@ -362,7 +377,7 @@ def _is_linked(pairs: Pairs, counts: Array, points: Array) -> Array:
     return np.asarray(_reach(pairs, counts, points).all(axis=(1, 2)))
 
 
-def _numbered(linked: Array, strengths: Array) -> Array:
+def numbered(linked: Array, strengths: Array) -> Array:
     """Components from 0, by the strength of their best debater; where that is equal, by its code."""
     import numpy as np
 

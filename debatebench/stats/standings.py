@@ -104,7 +104,7 @@ def standings(
         none, nowhere = np.zeros(0), np.zeros(0, dtype=np.int64)
         return Standings(none, none, none, none, nowhere, nowhere, nowhere, nowhere, False, "bootstrap_games", 0)
     count_topics = len(np.unique(games.topic[games.count > 0]))
-    unit = "topics" if count_topics >= LEAST_TOPICS else "games"
+    unit = unit_of_inference(count_topics)
     known = covariances(games, fitted)
     if games.count_debaters > MOST_DEBATERS or resamples < 2:
         method = "sandwich"
@@ -112,17 +112,57 @@ def standings(
     else:
         method = "bootstrap"
         covariance = _resampled_covariance(games, fitted, unit, resamples, seed)
+    return placed(
+        fitted,
+        covariance,
+        known.model,
+        linked=linked(games),
+        interval_method=f"{method}_{unit}",
+        count_topics=count_topics,
+        mean=mean,
+        seed=seed,
+        level=level,
+        least_share=least_share,
+    )
+
+
+def unit_of_inference(count_topics: int) -> str:
+    """`topics`, or `games` where there are too few topics to say anything about others."""
+    return "topics" if count_topics >= LEAST_TOPICS else "games"
+
+
+def placed(
+    fitted: Fit,
+    covariance: Array,
+    model: Array,
+    *,
+    linked: Array,
+    interval_method: str,
+    count_topics: int,
+    mean: float,
+    seed: int = 0,
+    level: float = 0.95,
+    least_share: float = LEAST_SHARE,
+) -> Standings:
+    """Standings from fitted strengths, their covariance over topics or games, and the model's.
+
+    `interval_method` says of which of the two the covariance is; `linked` are the debaters that can be compared.
+    """
+    import numpy as np
+
+    is_over_topics = interval_method.endswith("_topics")
     least = 1.0 if fitted.is_separated else least_share
-    error = np.maximum(np.sqrt(np.maximum(np.diag(covariance), 0.0)), known.standard_errors.model * least)
+    own = np.sqrt(np.maximum(np.diag(model), 0.0))
+    error = np.maximum(np.sqrt(np.maximum(np.diag(covariance), 0.0)), own * least)
     rating = np.round(mean + ELO_PER_LOG_STRENGTH * fitted.strengths, 9)
-    margin = ELO_PER_LOG_STRENGTH * error * critical_value(count_topics if unit == "topics" else None, level)
+    margin = ELO_PER_LOG_STRENGTH * error * critical_value(count_topics if is_over_topics else None, level)
     ci_low, ci_high = np.round(rating - margin, 9), np.round(rating + margin, 9)
     rank_low, rank_high = rank_sets(
         fitted.strengths,
-        covariance * (count_topics / (count_topics - 1) if unit == "topics" else 1.0),
-        known.model,
-        degrees=count_topics - 1 if unit == "topics" else None,
-        linked=linked(games),
+        covariance * (count_topics / (count_topics - 1) if is_over_topics else 1.0),
+        model,
+        degrees=count_topics - 1 if is_over_topics else None,
+        linked=linked,
         least_share=least,
         level=level,
         seed=seed,
@@ -137,7 +177,7 @@ def standings(
         rank_high=rank_high,
         component=fitted.component,
         is_separated=fitted.is_separated,
-        interval_method=f"{method}_{unit}",
+        interval_method=interval_method,
         count_topics=count_topics,
     )
 

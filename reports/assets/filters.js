@@ -412,7 +412,7 @@
   // --- the page ---------------------------------------------------------------------------------------------------------
 
   const summary = () => {
-    const of = sections.some((each) => shows[each.dataset.recompute]?.of === debated) ? debated : judged;
+    const of = hasRated() && sections.some((each) => shows[each.dataset.recompute]?.of === debated) ? debated : judged;
     const compute = of === debated ? "headToHead" : "judgeSides";
     const found = debatebench.filtered[compute](data, computable(state));
     const chosen = listKinds.flatMap((kind) => {
@@ -467,6 +467,10 @@
   const unfiltered = (what) =>
     element("p", { class: "unfiltered" }, `Not filtered: this ${what} counts all debates of the run.`);
 
+  // Ratings follow from debates of two sides only; a run without one has nothing to compute again.
+  const follows = (kind) => kind in shows && (shows[kind].of === judged || hasRated());
+  const hasRated = () => data.columns.rated === null || data.columns.rated.includes(1);
+
   const show = () => {
     showState();
     showStatus();
@@ -476,9 +480,9 @@
     for (const section of sections) {
       const kind = section.dataset.recompute;
       const heading = Array.from(section.children).find((child) => child.matches("h2") || child.querySelector("h2"));
-      section.classList.toggle("is-recomputed", isActive(state) && kind in shows);
+      section.classList.toggle("is-recomputed", isActive(state) && follows(kind));
       if (isActive(state)) {
-        heading.after(kind in shows ? recomputed(section, kind, filter, state) : unfiltered("section"));
+        heading.after(follows(kind) ? recomputed(section, kind, filter, state) : unfiltered("section"));
       }
     }
     if (isActive(state)) {

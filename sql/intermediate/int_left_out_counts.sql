@@ -1,6 +1,16 @@
 -- One row per run and kind of debate, debater or verdict of people: how many do not count, of how many.
 with
 
+-- Four teams can be ranked if each has a debater of its own.
+ranked_teams as (
+
+    select run_tag, debate_id
+    from marts.team_results
+    group by run_tag, debate_id
+    having count(*) = count(distinct model_id)
+
+),
+
 debates as (
 
     select
@@ -8,7 +18,8 @@ debates as (
         count(case when debates.status = 'void' then 1 end) as count_void,
         count(case when debates.status = 'incomplete' then 1 end) as count_incomplete,
         count(case when debates.status = 'complete' and decided.debate_id is null then 1 end) as count_undecided,
-        count(case when debates.format <> 'two_sided' then decided.debate_id end) as count_four_teams,
+        count(case when debates.format <> 'two_sided' and ranked_teams.debate_id is null then decided.debate_id end)
+            as count_unranked_teams,
         count(case when debates.pro_model_id = debates.con_model_id then decided.debate_id end) as count_self_play,
         count(case when debates.trial > 1 then decided.debate_id end) as count_later_trials,
         count(case when decided.is_weakened then 1 end) as count_weakened,
@@ -20,6 +31,10 @@ debates as (
     left join marts.decided_debates as decided
         on debates.run_tag = decided.run_tag
         and debates.debate_id = decided.debate_id
+
+    left join ranked_teams
+        on debates.run_tag = ranked_teams.run_tag
+        and debates.debate_id = ranked_teams.debate_id
 
     group by debates.run_tag
 
@@ -46,14 +61,16 @@ debaters as (
 
     select
         debaters.run_tag,
-        count(case when elo.games is null then 1 end) as count_without_games,
-        count(case when elo.games < runs.min_games_for_display then 1 end) as count_with_few_games,
+        count(case when coalesce(elo.games, four_teams.games) is null then 1 end) as count_without_games,
+        count(case when coalesce(elo.games, four_teams.games) < runs.min_games_for_display then 1 end)
+            as count_with_few_games,
         count(*) as count_debaters,
         cast(any_value(runs.min_games_for_display) as varchar) as least_games
 
     from staging.stg_debaters as debaters
     inner join staging.stg_runs as runs using (run_tag)
     left join ratings.elo using (run_tag, model_id)
+    left join ratings.plackett_luce as four_teams using (run_tag, model_id)
     group by debaters.run_tag
 
 ),
@@ -99,7 +116,7 @@ kinds as (
             {'kind': 'void_debates', 'n': count_void, 'total': count_debates},
             {'kind': 'incomplete_debates', 'n': count_incomplete, 'total': count_debates},
             {'kind': 'undecided_debates', 'n': count_undecided, 'total': count_debates},
-            {'kind': 'four_team_debates', 'n': count_four_teams, 'total': count_decided},
+            {'kind': 'unranked_teams', 'n': count_unranked_teams, 'total': count_decided},
             {'kind': 'self_play', 'n': count_self_play, 'total': count_decided},
             {'kind': 'later_trials', 'n': count_later_trials, 'total': count_decided},
             {'kind': 'weakened_debates', 'n': count_weakened, 'total': count_decided}

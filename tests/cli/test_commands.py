@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 COMMANDS = [
     "init",
     "import",
+    "prompts",
     "run",
     "retry",
     "judge",
@@ -45,6 +46,7 @@ COMMANDS = [
     "report",
     "plot",
     "summarize",
+    "sample-debates",
     "rate",
     "export",
     "upload",

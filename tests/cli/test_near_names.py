@@ -53,6 +53,7 @@ MISSPELT: dict[str, dict[tuple[str, ...], str]] = {
     "view": {("--run-tag", "demmo", "--no-browser"): "demo"},
     "plot": {("--run-tag", "demmo"): "demo", ("--select", "leaderbord"): "leaderboard"},
     "summarize": {("--run-tag", "demmo"): "demo"},
+    "sample-debates": {("--run-tag", "demmo"): "demo"},
     "upload": {("--bucket", "b", "--with-journal", "demmo"): "demo"},
     "rate": {("--run-tag", "demmo"): "demo"},
     "export": {

@@ -179,6 +179,7 @@ def test_an_error_that_only_quotes_such_words_is_no_lack_of_memory(error: Except
 FULL = {
     "docs": (("docs",), 20_000, "reports/docs/index.html"),
     "summarize": (("summarize",), 40, "warehouse/summaries/first/topic_winrate.csv"),
+    "sample-debates": (("sample-debates",), 40, "warehouse/samples/first/debate-1.md"),
     "report": (("report",), 2**20, "reports/site"),
     "rate": (("rate",), 40, "warehouse/ratings/first.json"),
     "query": (("query", "from range(100)", "--output", "{}/numbers.csv"), 40, "numbers.csv"),

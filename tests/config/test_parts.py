@@ -307,3 +307,13 @@ def test_a_prompt_that_cannot_tell_of_a_weakness_is_refused(workspace: Workspace
         load_prompts(workspace, config, ())
     assert message in str(caught.value)
     load_prompts(workspace, CONFIG, ())
+
+
+def test_the_rubric_of_the_released_code_has_four_dimensions_that_count_alike() -> None:
+    rubric = load_rubric(packaged("configs") / "rubrics" / "debatrix_bp.yaml")
+    assert list(rubric.dimensions) == ["argument", "support", "clash", "language"]
+    assert {(each.weight, each.ties, each.scale) for each in rubric.dimensions.values()} == {
+        (1, True, "whole number from 1 to 10")
+    }
+    assert [name for name, each in rubric.dimensions.items() if each.preferences.earlier] == ["argument", "clash"]
+    assert (rubric.whole.ties, bool(rubric.whole.preferences.earlier)) == (False, True)

@@ -349,3 +349,30 @@ def test_braces_that_are_no_placeholder_stay() -> None:
 def test_an_unknown_placeholder_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"^No value for the placeholder '\{\{ c \}\}'. Known: a, b.$"):
         fill("{{ c }}", {"b": "", "a": ""})
+
+
+def test_a_line_with_several_conditions_needs_all_of_them() -> None:
+    template = "{{? a }}{{? b }}both {{ a }}\n{{? a }}{{? no_b }}one\n{{? b }}two\nalways\n"
+    assert fill(template, {"a": "1", "b": "2", "no_b": ""}) == "both 1\ntwo\nalways\n"
+    assert fill(template, {"a": "1", "b": "", "no_b": "x"}) == "one\nalways\n"
+    assert fill(template, {"a": "", "b": "", "no_b": "x"}) == "always\n"
+
+
+@pytest.mark.parametrize("earlier", [0, 3])
+def test_what_to_look_for_in_later_speeches_is_said_from_the_second_one_on(earlier: int) -> None:
+    values = stage_values(
+        CONFIG,
+        None,
+        motion="Cats should vote.",
+        category=None,
+        info_slide=None,
+        is_of_teams=False,
+        material="",
+        earlier=earlier,
+        earlier_preference="Answers.",
+        has_analyses=True,
+    )
+    assert (values["earlier"], values["no_earlier"], values["earlier_preference"]) == (
+        ("3", "", "Answers.") if earlier else ("", "none", "")
+    )
+    assert (values["analyses"], values["no_analyses"]) == ("analyses", "")

@@ -126,6 +126,31 @@ def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_
     assert abs(fmean(leads) - 1.0) < margin_of(leads, OF_MANY)
 
 
+@pytest.mark.parametrize("collection", CONFIGS)
+def test_the_dry_run_of_each_method_of_the_paper_is_within_ten_percent(panelbench: Path, collection: str):
+    tag, methods = f"{collection}-paper", ("whole_debate", "chronological", "dimensional", "non_iterative", "debatrix")
+    judges = panelbench / "paper.yaml"
+    judges.write_text(
+        "\n".join(["judges:", *(f"  - {{id: {m}, provider: simulated, model: {m}, method: {m}}}" for m in methods)])
+    )
+    judging = (
+        *("judge", collection, "--as", tag, "--config-path", str(panelbench / "configs" / CONFIGS[collection])),
+        *("--judges-path", str(judges), "--debates", ids_ending_in(panelbench, collection, "7"), "--no-build"),
+    )
+    planned = debatebench_here(panelbench, *judging, "--dry-run", "--format", "json")
+    assert planned.code == 0, planned.err
+    assert debatebench_here(panelbench, *judging).code == 0
+    for row in json.loads(planned.out):
+        asks, prompt, completion = stored_rows(
+            panelbench,
+            "select sum(asks), sum(prompt_tokens), sum(completion_tokens) from raw.verdicts "
+            f"where run_tag = '{tag}' and judge_id = '{row['id']}'",
+        )[0]
+        assert row["calls"] == asks, row["id"]
+        assert row["prompt_tokens"] == pytest.approx(prompt, rel=0.1), row["id"]
+        assert row["completion_tokens"] == pytest.approx(completion, rel=0.1), row["id"]
+
+
 OF_MANY = 0.999
 """The level of an interval that is compared with a known value in dozens of runs, of which one of 95 % misses some."""
 

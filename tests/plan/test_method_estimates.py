@@ -176,6 +176,7 @@ def test_without_a_limit_there_is_no_bound() -> None:
 def test_likely_texts_are_not_longer_than_the_limit() -> None:
     simulated = MemberConfig(id="s", provider="simulated", model="s")
     assert text_lengths(simulated) == Texts(speech=770, debate=1050, reason=65)
+    assert text_lengths(simulated, is_of_teams=True) == Texts(speech=850, debate=1250, reason=65)
     (short,) = judges_of("debatrix_v1", token_limit=50)
     assert text_lengths(short) == Texts(speech=200, debate=200, reason=160)
 

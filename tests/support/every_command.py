@@ -36,6 +36,7 @@ _JUDGED = ("--as", "again", "--baseline", "always_pro")
 RULES = {
     "init": Rule("reads_none"),
     "import": Rule("brings_up_to_date", ("debatebench", str(ORIGINAL), "--run-tag", "IMPORTED")),
+    "prompts": Rule("reads_none"),
     "run": Rule("brings_up_to_date", ("--no-input", "RUN"), in_process=False),
     "retry": Rule("brings_up_to_date", ("FIRST",), in_process=False),
     "judge": Rule("warns", ("FIRST", *_JUDGED), in_process=False),
@@ -53,6 +54,7 @@ RULES = {
     "report": Rule("warns", ("--run-tag", "FIRST")),
     "plot": Rule("warns", ("--select", "winner_counts", "--format", "svg")),
     "summarize": Rule("warns"),
+    "sample-debates": Rule("warns"),
     "rate": Rule("brings_up_to_date", ("--run-tag", "FIRST")),
     "export": Rule("refuses", ("--format", "parquet", "--out-dir", "OUT")),
     "upload": Rule("reads_none", ("--bucket", "b", "--source", "SITE", "--dry-run")),

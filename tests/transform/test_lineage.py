@@ -117,7 +117,7 @@ def test_every_step_says_where_it_is_written(lineage: Lineage):
 
 def test_the_win_rate_comes_from_scores_and_statuses(packaged: Project):
     node = column_lineage(packaged, "marts.leaderboard.win_rate")
-    assert node.expression == "(elo.wins + 0.5 * elo.ties) / elo.games"
+    assert node.expression == "coalesce((elo.wins + 0.5 * elo.ties) / elo.games, four_teams.first_rate)"
     assert {"raw.verdicts.scores", "raw.verdicts.is_valid", "raw.debates.status"} <= ends(node)
     assert "ratings.elo.wins" in {each.name for each in node.upstream}
 

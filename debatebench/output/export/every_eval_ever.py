@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from debatebench.output.export.manifest import Contents, LeftOut
+from debatebench.query.leaderboard import RATING_MODELS
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 
@@ -39,12 +40,14 @@ select
     debaters.model_id, debaters.provider, debaters.model_name, debaters.is_simulated, debaters.parameters,
     leaderboard.rating, leaderboard.ci_low, leaderboard.ci_high, leaderboard.elo_rating,
     leaderboard.games, leaderboard.wins, leaderboard.losses, leaderboard.ties, leaderboard.win_rate,
-    statistics.win_rate_ci_low, statistics.win_rate_ci_high, statistics.count_topics,
-    bradley_terry.interval_method
+    leaderboard.format, leaderboard.mean_points,
+    statistics.win_rate_ci_low, statistics.win_rate_ci_high,
+    coalesce(bradley_terry.interval_method, plackett_luce.interval_method) as interval_method
 from staging.stg_debaters as debaters
 left join marts.leaderboard as leaderboard using (run_tag, model_id)
 left join marts.debater_statistics as statistics using (run_tag, model_id)
 left join ratings.bradley_terry as bradley_terry using (run_tag, model_id)
+left join ratings.plackett_luce as plackett_luce using (run_tag, model_id)
 where debaters.run_tag = $run_tag
 order by debaters.model_id
 """
@@ -178,14 +181,17 @@ def _model(debater: Row) -> dict[str, Any]:
 
 
 def _ratings(run: Row, debater: Row) -> list[dict[str, Any]]:
-    """Bradley–Terry, Elo and the win rate."""
+    """Bradley–Terry or, of four teams, Plackett–Luce; the win rate, and Elo or the points."""
     counts = {name: str(debater[name]) for name in ("games", "wins", "losses", "ties")}
     unbounded = {"score_type": "continuous", "min_score": "-Infinity", "max_score": "Infinity", "metric_unit": "points"}
+    is_two_sided = debater["format"] == "two_sided"
+    model, outcomes = RATING_MODELS[debater["format"]], "winners" if is_two_sided else "rankings of four teams"
+    key = "bradley_terry" if is_two_sided else "plackett_luce"
     rating = _result(
-        "bradley_terry",
-        "Bradley–Terry rating",
-        "bradley_terry",
-        f"The strength under which the panels' winners are most likely. {_PREFERENCE}",
+        key,
+        f"{model} rating",
+        key,
+        f"The strength under which the panels' {outcomes} are most likely. {_PREFERENCE}",
         unbounded,
         debater["rating"],
         counts,
@@ -196,7 +202,8 @@ def _ratings(run: Row, debater: Row) -> list[dict[str, Any]]:
         "win_rate",
         "Win rate",
         "win_rate",
-        f"The share of rated debates that the panel gave to the debater; a tie is half a win. {_PREFERENCE}",
+        "The share of rated debates that the panel gave to the debater; "
+        f"{'a tie is half a win' if is_two_sided else 'a first place that teams share is divided'}. {_PREFERENCE}",
         {"score_type": "continuous", "min_score": 0, "max_score": 1, "metric_unit": "proportion"},
         debater["win_rate"],
         counts,
@@ -211,7 +218,16 @@ def _ratings(run: Row, debater: Row) -> list[dict[str, Any]]:
         debater["elo_rating"],
         counts,
     )
-    return [result for result in (rating, win_rate, elo) if result["score_details"]["score"] is not None]
+    points = _result(
+        "mean_points",
+        "Points for places",
+        "mean_points",
+        f"The mean over rated debates of 3 points for the first of four places to 0 for the last. {_PREFERENCE}",
+        {"score_type": "continuous", "min_score": 0, "max_score": 3, "metric_unit": "points"},
+        debater["mean_points"],
+        counts,
+    )
+    return [result for result in (rating, win_rate, elo, points) if result["score_details"]["score"] is not None]
 
 
 def _dimension(row: Row) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from debatebench.query.leaderboard import RATING_MODELS
 from debatebench.query.safe_query import run_query
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError
@@ -25,10 +26,10 @@ PICTURE = "leaderboard.svg"
 FRAGMENT_FILES = ("leaderboard.html", "leaderboard.md", PICTURE, "leaderboard-badge.svg")
 
 _LEADERBOARD = """
-select rank_low, rank_high, model_id, rating, ci_low, ci_high, win_rate, games
+select rank_low, rank_high, model_id, rating, ci_low, ci_high, win_rate, games, format
 from marts.leaderboard
 where run_tag = $run_tag and is_displayed and rating is not null
-order by rank, model_id
+order by format desc, rank, model_id
 """
 _ABOUT = "select is_simulated, count_topics from marts.runs where run_tag = $run_tag"
 _COLUMNS = ("Ranks", "Debater", "Rating", "95 % interval", "Win rate", "Debates")
@@ -57,6 +58,7 @@ class _Debater(NamedTuple):
     ci_high: float | None
     win_rate: float
     games: int
+    format: str
 
 
 def leaderboard_fragments(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, str]:
@@ -68,8 +70,9 @@ def leaderboard_fragments(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[
     if not debaters:
         raise DebatebenchError(f"Run '{run_tag}' has no debater with a rating, so there is no leaderboard to write.")
     ((is_simulated, topics),) = run_query(con, _ABOUT, {"run_tag": run_tag}, limit=None).rows
+    models = " and ".join(dict.fromkeys(RATING_MODELS[each.format] for each in debaters))
     lines = [
-        "Bradley–Terry ratings with 95 % intervals: what judges prefer, not what is true.",
+        f"{models} ratings with 95 % intervals: what judges prefer, not what is true.",
         f"Run {visible(run_tag)}, {counted(topics, 'topic')}."
         + (" Simulated debaters or judges: it says nothing about real models." if is_simulated else ""),
     ]

@@ -33,7 +33,7 @@ _DEBATERS = """
 select model_id
 from marts.leaderboard
 where run_tag = $run_tag
-order by rank, model_id
+order by format desc, rank, model_id
 """
 
 

@@ -7,6 +7,7 @@ process. This package imports neither numpy nor scipy before a function is calle
 Lists are passed as JSON text, which DuckDB produces by itself: passing Python objects takes four times as long.
 
 bradley_terry.py  Bradley-Terry ratings
+plackett_luce.py  the same from rankings of more than two
 quality.py        how close judges come to people
 ratings.py        Elo ratings
 significance.py   intervals, tests, power
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.hashing import hash_of
-from debatebench.stats.sql import bradley_terry, quality, ratings, significance
+from debatebench.stats.sql import bradley_terry, plackett_luce, quality, ratings, significance
 from debatebench.stats.sql.sql_function import SqlFunction
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 FUNCTIONS: Mapping[str, SqlFunction] = {
     **bradley_terry.FUNCTIONS,
+    **plackett_luce.FUNCTIONS,
     **quality.FUNCTIONS,
     **ratings.FUNCTIONS,
     **significance.FUNCTIONS,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from debatebench.stats.counted_games import Games
+    from debatebench.stats.standings import Standings
 
 Codes = Sequence[int]
 Numbers = Sequence[float]
@@ -49,6 +50,11 @@ def bradley_terry_standings(
 
     games, codes = _games(topic, pro, con, pro_wins, ties, con_wins)
     found = standings(games, mean=mean, resamples=resamples, seed=seed)
+    return standings_by_code(codes, found)
+
+
+def standings_by_code(codes: Sequence[int], found: Standings) -> dict[str, Any]:
+    """Standings as a struct of the type `STANDINGS`, with a place for every code."""
     return {
         "rating": _by_code(codes, found.rating),
         "ci_low": _by_code(codes, found.ci_low),
@@ -199,6 +205,10 @@ def _check(**lists: Sequence[Any]) -> None:
 
 
 _COUNTS = ("INTEGER[]",) * 5
+STANDINGS = (
+    "STRUCT(rating DOUBLE[], ci_low DOUBLE[], ci_high DOUBLE[], rank BIGINT[], rank_low BIGINT[], rank_high BIGINT[], "
+    "component BIGINT[], is_separated BOOLEAN, interval_method VARCHAR, count_topics BIGINT)"
+)
 _ESTIMATE = "STRUCT(value DOUBLE, ci_low DOUBLE, ci_high DOUBLE)"
 _FIT = ("stats/bradley_terry.py", "stats/counted_games.py")
 _STANDINGS = (*_FIT, "stats/standings.py", "stats/rank_sets.py", "stats/distributions.py")
@@ -211,8 +221,7 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
     "bradley_terry_standings": SqlFunction(
         bradley_terry_standings,
         ("INTEGER[]", *_COUNTS, "DOUBLE", "INTEGER", "INTEGER"),
-        "STRUCT(rating DOUBLE[], ci_low DOUBLE[], ci_high DOUBLE[], rank BIGINT[], rank_low BIGINT[], "
-        "rank_high BIGINT[], component BIGINT[], is_separated BOOLEAN, interval_method VARCHAR, count_topics BIGINT)",
+        STANDINGS,
         _STANDINGS,
     ),
     "bradley_terry_without_topics": SqlFunction(

@@ -1,9 +1,19 @@
--- One row per debater of a run, ranked by Bradley–Terry; a debater without a rated debate has no rating and no rank.
+-- One row per debater of a run, ranked by rating; a debater without a rated debate has no rating and no rank.
 with
 
 debate_means as materialized (
 
     select * from intermediate.int_debate_means where trial = 1
+
+),
+
+-- Debates of four teams rate the debaters that have no rated debate of two sides.
+four_teams as (
+
+    select plackett_luce.*
+    from ratings.plackett_luce
+    left join ratings.bradley_terry using (run_tag, model_id)
+    where bradley_terry.run_tag is null
 
 ),
 
@@ -103,29 +113,42 @@ truncated_turns as (
 final as (
 
     select
-        debaters.run_tag, bradley_terry.rank, bradley_terry.rank_low, bradley_terry.rank_high,
+        debaters.run_tag,
+        case
+            when bradley_terry.run_tag is not null then 'two_sided'
+            when four_teams.run_tag is not null then 'british_parliamentary'
+        end as format,
+        coalesce(bradley_terry.rank, four_teams.rank) as rank,
+        coalesce(bradley_terry.rank_low, four_teams.rank_low) as rank_low,
+        coalesce(bradley_terry.rank_high, four_teams.rank_high) as rank_high,
         debaters.model_id,
-        coalesce(bradley_terry.is_simulated, debaters.is_simulated) as is_simulated,
-        bradley_terry.rating, bradley_terry.ci_low, bradley_terry.ci_high,
-        case when bradley_terry.ci_low is null then 'no_cases' when interval_method like '%_games' then 'few_topics' end
-            as reason,
+        coalesce(bradley_terry.is_simulated, four_teams.is_simulated, debaters.is_simulated) as is_simulated,
+        coalesce(bradley_terry.rating, four_teams.rating) as rating,
+        coalesce(bradley_terry.ci_low, four_teams.ci_low) as ci_low,
+        coalesce(bradley_terry.ci_high, four_teams.ci_high) as ci_high,
+        case
+            when coalesce(bradley_terry.ci_low, four_teams.ci_low) is null then 'no_cases'
+            when coalesce(bradley_terry.interval_method, four_teams.interval_method) like '%_games' then 'few_topics'
+        end as reason,
         elo_ranks.rank as elo_rank,
         elo.rating as elo_rating,
-        coalesce(elo.games, 0) as games,
-        coalesce(elo.wins, 0) as wins,
-        coalesce(elo.losses, 0) as losses,
-        coalesce(elo.ties, 0) as ties,
+        coalesce(elo.games, four_teams.games, 0) as games,
+        coalesce(elo.wins, four_teams.wins, 0) as wins,
+        coalesce(elo.losses, four_teams.losses, 0) as losses,
+        coalesce(elo.ties, four_teams.ties, 0) as ties,
         coalesce(side_results.count_forfeits, 0) as count_forfeits,
-        (elo.wins + 0.5 * elo.ties) / elo.games as win_rate,
-        side_results.pro_win_rate, side_results.con_win_rate, mean_scores.mean_score,
+        coalesce((elo.wins + 0.5 * elo.ties) / elo.games, four_teams.first_rate) as win_rate,
+        side_results.pro_win_rate, side_results.con_win_rate, four_teams.mean_points,
+        coalesce(mean_scores.mean_score, four_teams.mean_score) as mean_score,
         turn_times.mean_turn_duration_ms, debater_costs.count_turns,
         coalesce(truncated_turns.count_truncated_turns, 0) as count_truncated_turns,
         debater_costs.total_tokens, debater_costs.cost_usd, debater_costs.count_unpriced,
-        elo.games is not null and elo.games >= runs.min_games_for_display as is_displayed
+        coalesce(coalesce(elo.games, four_teams.games) >= runs.min_games_for_display, false) as is_displayed
 
     from staging.stg_debaters as debaters
     inner join staging.stg_runs as runs using (run_tag)
     left join ratings.bradley_terry using (run_tag, model_id)
+    left join four_teams using (run_tag, model_id)
     left join ratings.elo using (run_tag, model_id)
     left join elo_ranks using (run_tag, model_id)
     left join side_results using (run_tag, model_id)
@@ -137,4 +160,4 @@ final as (
 )
 
 select * from final
-order by run_tag, rank, model_id
+order by run_tag, format desc, rank, model_id

@@ -24,21 +24,6 @@ people as (
 
 ),
 
--- Teams with the same score share the mean of their places.
-judges as (
-
-    select
-        run_tag, debate_id, judge_id, position,
-        cast(score as double) as score,
-        rank() over verdicts
-        + cast(count(*) over (partition by run_tag, debate_id, judge_id, score) - 1 as double) / 2 as rank
-
-    from intermediate.int_noted_scores
-    where dimension = 'overall'
-    window verdicts as (partition by run_tag, debate_id, judge_id order by score desc)
-
-),
-
 final as (
 
     select
@@ -49,8 +34,8 @@ final as (
         people.rank as people_rank,
         people.score as people_score,
         list_contains(predictions.predicted_positions, participants.position) as is_named,
-        judges.rank as judge_rank,
-        judges.score as judge_score,
+        ranks.rank as judge_rank,
+        ranks.score as judge_score,
         list_contains(string_split(teams.panel_winner, ' '), participants.position) as is_panel_winner
 
     from marts.judge_predictions as predictions
@@ -69,11 +54,11 @@ final as (
         and truths.truth = people.truth
         and participants.position = people.position
 
-    left join judges
-        on predictions.run_tag = judges.run_tag
-        and predictions.debate_id = judges.debate_id
-        and predictions.judge_id = judges.judge_id
-        and participants.position = judges.position
+    left join intermediate.int_team_ranks as ranks
+        on predictions.run_tag = ranks.run_tag
+        and predictions.debate_id = ranks.debate_id
+        and predictions.judge_id = ranks.judge_id
+        and participants.position = ranks.position
 
     left join marts.team_verdicts as teams
         on predictions.run_tag = teams.run_tag
