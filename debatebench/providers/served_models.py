@@ -166,7 +166,7 @@ def _modality(architecture: Any, keys: tuple[str, ...]) -> str:
         return ""
     both = [architecture.get(f"{way}_modalities") for way in ("input", "output")]
     if all(isinstance(each, list) and each and all(isinstance(word, str) for word in each) for each in both):
-        text = "->".join("+".join(each) for each in both if each)
+        text: Any = "->".join("+".join(each) for each in both if each)
     else:
         text = architecture.get("modality")
     return excerpt(clean_text(text), keys) if isinstance(text, str) and "->" in text else ""
