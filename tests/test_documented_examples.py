@@ -111,7 +111,7 @@ def test_a_documented_query_can_be_pasted_and_has_rows(two_runs: Path, block: Bl
     given = [f"--param={name}={value}" for name, value in params.items() if f"${name}" in block.text]
     done = debatebench_here(two_runs, "query", block.text, *given, "--format", "json")
     assert done.code == 0, done.err
-    assert json.loads(done.out)
+    assert json.loads(done.out) or block.noted("rows"), "the comment `rows: only …` says why there may be none"
     assert "Only the first" not in done.err
 
 

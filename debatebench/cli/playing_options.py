@@ -181,6 +181,26 @@ class PlayedOptions(JudgeOptions):
     swap_sides: Annotated[bool, of_schedule("--swap-sides", help="Draw the sides of each debate with the seed.")] = (
         False
     )
+    temperature: Annotated[
+        float | None,
+        of_schedule(min=0, help="Temperature of all debaters, in place of those of config.yaml and models.yaml."),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        of_schedule(
+            min=1,
+            help="Longest speech in tokens, in place of the limits of all stages. A lower token_limit of a debater "
+            "counts all the same.",
+        ),
+    ] = None
+    apply_stage_token_limits: Annotated[
+        bool,
+        of_schedule("--apply-stage-token-limits", help="With --max-tokens, a lower limit of a stage counts, too."),
+    ] = False
+    judge_max_tokens: Annotated[
+        int | None,
+        of_judges(min=1, help="Longest answer of a judge in tokens, in place of the token_limit of all judges."),
+    ] = None
     topics_path: Annotated[Path | None, of_files(help="Default: configs/topics.json.")] = None
     models_path: Annotated[Path | None, of_files(help="The debaters. Default: configs/models.yaml.")] = None
     debate_format: Annotated[

@@ -181,6 +181,7 @@ def planned(
         options = _quick_test(inputs, options)
     if options.preset == "prod-run":
         _refuse_simulated(inputs, options)
+    inputs = _as_limited(inputs, options)
     of_rubric = rubric_method(workspace, options.rubric)
     judges = as_asked(inputs.judges, options, begun, of_rubric)
     commit = git_commit()
@@ -216,6 +217,30 @@ def as_asked(
         return judge.model_copy(update={**style, "method": method})
 
     return tuple(map(asked, judges))
+
+
+def _as_limited(inputs: Inputs, options: PlanOptions) -> Inputs:
+    """The inputs with the temperature and the token limits that the options give for this run."""
+    config, update = inputs.config, dict[str, object]()
+    debaters, judges = inputs.debaters, inputs.judges
+    if options.temperature is not None:
+        update["temperature"] = options.temperature
+        # A null parameter stays: that model takes no temperature.
+        debaters = tuple(map(_without_temperature, debaters))
+    if (most := options.max_tokens) is not None:
+        caps = [each.max_tokens if options.apply_stage_token_limits else None for each in config.rounds]
+        update["rounds"] = tuple(
+            each.model_copy(update={"max_tokens": most if cap is None else min(most, cap)})
+            for each, cap in zip(config.rounds, caps, strict=True)
+        )
+    if options.judge_max_tokens is not None:
+        judges = tuple(each.model_copy(update={"token_limit": options.judge_max_tokens}) for each in judges)
+    return replace(inputs, config=config.model_copy(update=update), debaters=debaters, judges=judges)
+
+
+def _without_temperature(debater: MemberConfig) -> MemberConfig:
+    kept = {name: value for name, value in debater.parameters.items() if name != "temperature" or value is None}
+    return debater.model_copy(update={"parameters": kept})
 
 
 def _with_picked(begun: Plan, inputs: Inputs) -> Inputs:

@@ -43,11 +43,18 @@ _CONTRADICTIONS = {
         "--quick-test",
         "--judges-from-selection",
     ): "--quick-test has two debaters, and a debater never judges its own debates",
+    ("--drop-silent", "--dry-run"): "--drop-silent sends requests",
+    ("--drop-silent", "--estimate-time"): "--drop-silent sends requests",
+    ("--drop-silent", "--probe"): "--probe only asks and plays nothing",
     ("--prod-run", "--category"): f"--prod-run {_SAMPLING}",
     ("--prod-run", "--resolution"): f"--prod-run {_SAMPLING}",
     ("--resolution", "--topic"): "--resolution is a topic of its own",
     ("--resolution", "--sample-topics"): "--resolution is one topic",
     ("--resolution", "--topics-path"): "--resolution is a topic of its own",
+    (
+        "--judge-max-tokens",
+        "--judges-from-selection",
+    ): "a debater that judges has one limit, the token_limit of its entry in models.yaml",
     ("--judge", "--judges-from-selection"): "with --judges-from-selection the debaters are the judges",
 }
 _ALONE = ("--judges-test", "--probe", "--list-prompts")
@@ -136,6 +143,13 @@ def run(
             help="Only send one tiny request to each hosted model. Nothing is landed.",
         ),
     ] = False,
+    drop_silent: Annotated[
+        bool,
+        opt.of_checks(
+            "--drop-silent",
+            help="Send one tiny request to each hosted model first, and play without those that do not answer.",
+        ),
+    ] = False,
     output: Annotated[
         str, opt.of_output("--format", metavar=f"[{'|'.join(FORMATS)}]", help="How to print the result.")
     ] = Format.TABLE.value,
@@ -166,6 +180,10 @@ def run(
     )
     if wanted.weakness_types is not None and wanted.weaknesses_path is None:
         wanted = wanted.model_copy(update={"weaknesses_path": "configs/weaknesses.yaml"})
+    if wanted.apply_stage_token_limits and wanted.max_tokens is None:
+        raise UsageError(
+            "--apply-stage-token-limits has no effect without --max-tokens: the limits of stages count then anyway."
+        )
     if wanted.control_ratio is not None and wanted.weaknesses_path is None:
         raise UsageError("--control-ratio has no effect without --weaknesses or --weakness; give one of them.")
     if wanted.control_ratio is None and wanted.weaknesses_path is not None:
@@ -180,6 +198,12 @@ def run(
         return
     if not session.no_input and not resume:
         inputs, wanted = asked_for(workspace, run_tag, inputs, wanted)
+    if drop_silent:
+        if begun is not None:
+            raise UsageError(
+                f"--drop-silent is for a run that begins; the debaters and judges of '{run_tag}' are fixed."
+            )
+        wanted = checking.without_silent(inputs, wanted)
     plan, part = planned(workspace, run_tag, begun, inputs, wanted, new_model or (), session.new_judge or ())
     _note_overlap(plan)
     play_session(

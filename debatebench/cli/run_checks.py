@@ -8,14 +8,17 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import note, print_records, print_rows
+from debatebench.cli.common import note, print_records, print_rows, warn
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.formats import Format
+from debatebench.shared.records import TEAMS
 
 if TYPE_CHECKING:
     from debatebench.cli.playing_plan import Inputs
+    from debatebench.config.types import MemberConfig
     from debatebench.plan.plan import PlanOptions
+    from debatebench.play.probe import Probe
     from debatebench.shared.workspace import Workspace
 
 
@@ -35,20 +38,69 @@ def chosen(inputs: Inputs, options: PlanOptions) -> Inputs:
 
 def probe_models(inputs: Inputs, output: Format) -> None:
     """Send every hosted debater and judge one tiny request. Raises `DebatebenchError` if one does not answer."""
-    import uvloop
-
-    from debatebench.play.probe import hosted, probe_members
-
-    members = hosted([*inputs.debaters, *inputs.judges])
+    members = _hosted_in(inputs)
     if not members:
         raise UsageError("All of these debaters and judges are simulated, so there is nothing to probe.")
-    probes = uvloop.run(probe_members(members, os.environ))
+    probes = _probed(members)
     columns = ["id", "provider", "model", "answers", "latency_ms", "cost_usd", "problem"]
     print_records(columns, probes, output)
-    _note_cost([probe.cost_usd for probe in probes if probe.was_asked])
     silent = [probe.id for probe in probes if not probe.answers]
     if silent:
         raise DebatebenchError(f"{len(silent)} of {len(probes)} models did not answer: {', '.join(silent)}.")
+
+
+def without_silent(inputs: Inputs, options: PlanOptions) -> PlanOptions:
+    """The options with only the debaters and judges that are simulated or answer one tiny request.
+
+    Who is left out is said with the reason. Raises `UsageError` if no debate or no panel could be made of the rest.
+    """
+    from debatebench.providers import provider_key
+
+    picked = chosen(inputs, options)
+    members = _hosted_in(picked)
+    probes = _probed(members) if members else []
+    problems = {(probe.id, probe.provider, probe.model): probe.problem for probe in probes if not probe.answers}
+    silent = {
+        (provider_key(each), each.model): problem
+        for each in members
+        if (problem := problems.get((each.id, each.provider, each.model))) is not None
+    }
+
+    def answering(members: Sequence[MemberConfig], what: str, fewest: int) -> tuple[str, ...]:
+        kept = []
+        for each in members:
+            if (problem := silent.get((provider_key(each), each.model))) is None:
+                kept.append(each.id)
+            else:
+                warn(f"{what} '{each.id}' is left out: {problem}")
+        if len(kept) < fewest:
+            raise UsageError(f"Only {counted(len(kept), what)} would be left, and the run needs {fewest}.")
+        return tuple(kept)
+
+    debaters = answering(picked.debaters, "debater", len(TEAMS) if inputs.config.is_of_teams else 2)
+    if not silent:
+        return options
+    update = {"selected_debaters": debaters}
+    if not options.judges_from_selection:
+        update["selected_judges"] = answering(picked.judges, "judge", inputs.config.judges_per_debate)
+    return options.model_copy(update=update)
+
+
+def _hosted_in(inputs: Inputs) -> list[MemberConfig]:
+    from debatebench.play.probe import hosted
+
+    return hosted([*inputs.debaters, *inputs.judges])
+
+
+def _probed(members: Sequence[MemberConfig]) -> list[Probe]:
+    """Each of these models asked once; what that cost is said."""
+    import uvloop
+
+    from debatebench.play.probe import probe_members
+
+    probes = uvloop.run(probe_members(members, os.environ))
+    _note_cost([probe.cost_usd for probe in probes if probe.was_asked])
+    return probes
 
 
 def test_judges(workspace: Workspace, inputs: Inputs, options: PlanOptions, output: Format) -> None:

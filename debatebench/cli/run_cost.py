@@ -133,7 +133,12 @@ def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
     """Print an estimate of how long a plan takes, from the timings in the warehouse."""
     from debatebench.plan.estimate import estimate_time
 
-    note(estimate_time(plan, stored_latencies(workspace), concurrency).summary())
+    usual, slow, slower = (
+        estimate_time(plan, stored_latencies(workspace, share), concurrency) for share in (0.5, 0.75, 0.9)
+    )
+    note(usual.summary())
+    if slow.most_s and slower.most_s:
+        note(f"If each call is as slow as one in four was: {slow.range_text()}; as one in ten: {slower.range_text()}.")
 
 
 def is_asked() -> bool:

@@ -7,6 +7,7 @@ from a provider's catalogue are untrusted text: the terminal receives them only 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.cli.common import note, say
 from debatebench.plan.selection import fits_filter, parse_numbers
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError, UsageError
 from debatebench.shared.visible_text import shortened, visible
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
 _MOST_ROWS = 30
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_SINCE = re.compile(r"> ?\d{4}(-\d{2}){0,2}", re.ASCII)
 _WIDEST = 72
 _HOW = "numbers and ranges such as 1,3-5; other text filters the list, * shows all of it"
 
@@ -167,10 +171,16 @@ def pick(
             except UsageError as problem:
                 terminal.show(str(problem))
         else:
-            found = [index for index, row in enumerate(rows) if fits_filter(answer, row)]
+            fits = _is_since if _SINCE.fullmatch(answer) else fits_filter
+            found = [index for index, row in enumerate(rows) if fits(answer, row)]
             if not found:
                 terminal.show(f"Nothing in the list matches '{answer}'.")
             shown = found or shown
+
+
+def _is_since(answer: str, row: Row) -> bool:
+    """Whether a cell of the row is a day from the one on that is asked for."""
+    return any(_DAY.fullmatch(cell) and cell >= answer[1:].strip() for cell in row)
 
 
 def _show_rows(title: str, rows: Sequence[Row], shown: Sequence[int], terminal: Terminal) -> None:
@@ -250,8 +260,12 @@ def _from_catalogue(
         except DebatebenchError as problem:
             terminal.show(str(problem))
             continue
-        usable = [model for model in listed if _can_be_an_id(model.id)]
-        model_rows = [(model.id, model.name or "", _price(model.pricing)) for model in usable]
+        usable = [model for model in listed if _can_be_an_id(model.id) and model.writes_text]
+        if mute := sum(not model.writes_text for model in listed):
+            terminal.show(f"Not listed: {counted(mute, 'model')} without text in what it writes.")
+        model_rows = [(m.id, m.name or "", _price(m.pricing), m.listed_on, m.modality) for m in usable]
+        if any(model.listed_on for model in usable):
+            terminal.show("A day or month after >, such as >2026-01, shows only models that are listed since then.")
         for number in pick(f"Models of {source.provider}", model_rows, terminal, empty="none") or ():
             member = _as_member(usable[number], source, {m.id for m in (*known, *picked)})
             if any(

@@ -61,14 +61,14 @@ where v.run_tag <> $run_tag and j.provider is not null and j.model_name is not n
 group by all
 """
 _TURN_LATENCIES = """
-select d.provider, d.model_name, median(t.duration_ms)
+select d.provider, d.model_name, quantile_cont(t.duration_ms, $share)
 from staging.stg_turns as t
 join staging.stg_debaters as d on d.run_tag = t.run_tag and d.model_id = t.model_id
 where t.duration_ms is not null and d.provider is not null and d.model_name is not null
 group by all
 """
 _VERDICT_LATENCIES = """
-select j.provider, j.model_name, median(v.duration_ms / v.count_asks)
+select j.provider, j.model_name, quantile_cont(v.duration_ms / v.count_asks, $share)
 from staging.stg_verdicts as v
 join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
 where v.duration_ms is not null and v.count_asks > 0 and j.provider is not null and j.model_name is not null
@@ -96,8 +96,8 @@ def with_stored_use(workspace: Workspace, run_tag: str, stored: StoredUse) -> St
     return stored
 
 
-def stored_latencies(workspace: Workspace) -> Latencies:
-    """Median latencies by provider and model; none if there is no warehouse yet."""
+def stored_latencies(workspace: Workspace, share: float = 0.5) -> Latencies:
+    """The latency that this share of calls do not exceed, by provider and model; none if there is no warehouse yet."""
     from debatebench.plan.estimate import Latencies
     from debatebench.query.safe_query import run_query
 
@@ -105,7 +105,8 @@ def stored_latencies(workspace: Workspace) -> Latencies:
         return Latencies({}, {})
     try:
         turns, verdicts = (
-            run_query(workspace.database, sql, limit=None).rows for sql in (_TURN_LATENCIES, _VERDICT_LATENCIES)
+            run_query(workspace.database, sql, {"share": share}, limit=None).rows
+            for sql in (_TURN_LATENCIES, _VERDICT_LATENCIES)
         )
     except DebatebenchError as problem:
         note(f"Stored timings cannot be read: {why_unread(workspace, problem)}")

@@ -521,7 +521,10 @@ def _times(number: int, each: float | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Median milliseconds of a call, by (provider, model): a debater's speech, and one request to a judge."""
+    """Milliseconds of a call, by (provider, model): a debater's speech, and one request to a judge.
+
+    They are medians, or another quantile of the stored calls.
+    """
 
     turn_ms: Mapping[ModelKey, float]
     request_ms: Mapping[ModelKey, float]
@@ -529,7 +532,7 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class TimeEstimate:
-    """The least and most seconds that a plan takes if every call takes its median time and none is retried.
+    """The least and most seconds that a plan takes if every call takes its stored time and none is retried.
 
     `least_s` is the larger of the two bounds: all calls divided by the slots, and the longest debate. `most_s` adds the
     longest debate to the share of the slots, which no order of work exceeds (Graham, "Bounds for certain
@@ -545,6 +548,10 @@ class TimeEstimate:
     most_s: float | None
     assumed: tuple[str, ...]
 
+    def range_text(self) -> str:
+        """From the least to the most time, as in `30 s to 36 s`; only where both are known."""
+        return f"{duration_text(self.least_s or 0.0)} to {duration_text(self.most_s or 0.0)}"
+
     def summary(self) -> str:
         """The estimate in words, for a user who plans a run."""
         if self.least_s is None or self.most_s is None:
@@ -553,9 +560,9 @@ class TimeEstimate:
             return (
                 "All debaters and judges are simulated and answer at once, so the duration is only the computing time."
             )
-        least, most, longest = map(duration_text, (self.least_s, self.most_s, self.longest_debate_s or 0.0))
+        longest = duration_text(self.longest_debate_s or 0.0)
         text = (
-            f"{self.calls:,} calls, {self.concurrency} at once: {least} to {most} (the longest debate takes "
+            f"{self.calls:,} calls, {self.concurrency} at once: {self.range_text()} (the longest debate takes "
             f"{longest}), not counting retries and waiting for rate limits."
         )
         if self.assumed:

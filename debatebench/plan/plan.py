@@ -68,6 +68,12 @@ class PlanOptions(BaseModel):
     control_ratio: float | None = Field(None, ge=0, le=1)
     """The share of debates without a weakness, in a run that injects weaknesses."""
     attacks_path: str | None = None
+    temperature: float | None = Field(None, ge=0)
+    """Of all debaters of this run."""
+    max_tokens: int | None = Field(None, gt=0)
+    """The longest speech, whatever the stages say, unless `apply_stage_token_limits`."""
+    apply_stage_token_limits: bool = False
+    judge_max_tokens: int | None = Field(None, gt=0)
 
     def to_compare(self) -> dict[str, Any]:
         """The options that determine the plan itself: not from which files its parts were read."""

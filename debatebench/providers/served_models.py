@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _LARGEST_BODY = 16 * 1024 * 1024
 _LONGEST_TEXT = 200
 _DEADLINE_S = 30.0
+# The end of the year 9999.
+_LATEST_S = 253_402_300_800
 # The names of catalogues → the kinds of a price list.
 _KINDS = {
     "input_cache_read": "cached_prompt",
@@ -59,6 +62,15 @@ class ListedModel:
     name: str | None = None
     pricing: Pricing | None = None
     context_length: int | None = None
+    listed_on: str = ""
+    """The day since which it is listed, as in `2026-01-31`; empty where the entry does not say."""
+    modality: str = ""
+    """What it reads and writes, as in `text+image->text`; empty where the entry does not say."""
+
+    @property
+    def writes_text(self) -> bool:
+        """Whether it can speak or judge; a model of which nothing is said can."""
+        return not self.modality or "text" in self.modality.rpartition("->")[2]
 
 
 def has_catalogue(member: MemberConfig) -> bool:
@@ -136,7 +148,28 @@ def _listed(entry: dict[str, Any], keys: tuple[str, ...]) -> ListedModel:
         name=excerpt(clean_text(name), keys) if isinstance(name, str) else None,
         pricing=_pricing(entry.get("pricing")),
         context_length=length if isinstance(length, int) and not isinstance(length, bool) and length > 0 else None,
+        listed_on=_day(entry.get("created")),
+        modality=_modality(entry.get("architecture"), keys),
     )
+
+
+def _day(created: Any) -> str:
+    """The day of a time in seconds since 1970; empty for anything else, and for the 0 that some servers write."""
+    if not isinstance(created, int) or isinstance(created, bool) or not 0 < created < _LATEST_S:
+        return ""
+    return datetime.fromtimestamp(created, UTC).date().isoformat()
+
+
+def _modality(architecture: Any, keys: tuple[str, ...]) -> str:
+    """What a model reads and writes, from two lists of words or from a text that says both."""
+    if not isinstance(architecture, dict):
+        return ""
+    both = [architecture.get(f"{way}_modalities") for way in ("input", "output")]
+    if all(isinstance(each, list) and each and all(isinstance(word, str) for word in each) for each in both):
+        text: Any = "->".join("+".join(each) for each in both if each)
+    else:
+        text = architecture.get("modality")
+    return excerpt(clean_text(text), keys) if isinstance(text, str) and "->" in text else ""
 
 
 def _pricing(value: Any) -> Pricing | None:

@@ -56,6 +56,7 @@ debatebench.debates.makeList = (box, { linkOf, open }) => {
         "span",
         { class: "outcome" },
         winnerMark(all.winner[at] === 3 && status !== "complete" ? status : all.winnerName(at)),
+        all.firstTeams.has(at) ? element("span", { class: "votes" }, all.firstTeams.get(at)) : null,
         votes && element("span", { class: "votes" }, votes, element("span", { class: "hidden-text" }, " votes for pro, neither, con")),
       ),
       element(

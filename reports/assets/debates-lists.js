@@ -3,6 +3,8 @@
 
 debatebench.debates.lists = (() => {
   const WINNERS = { p: 0, c: 1, t: 2, n: 3 };
+  // The positions of four teams, in the order in which their debaters are listed.
+  const SEATS = ["OG", "OO", "CG", "CO"];
   const WINNER_NAMES = ["pro", "con", "tie", "none"];
   const FLAGS = {
     turns: "turns missing or not as planned",
@@ -66,6 +68,7 @@ debatebench.debates.lists = (() => {
       }
       this.votes = [];
       this.teams = new Map();
+      this.firstTeams = new Map();
       lists.forEach((list, run) => this.add(list, run));
       this.places = null;
     }
@@ -109,6 +112,9 @@ debatebench.debates.lists = (() => {
       for (const [number, teams] of Object.entries(list.teams)) {
         this.teams.set(base + Number(number), teams.map((code) => debaters[code]));
       }
+      for (const [number, teams] of Object.entries(list.firstTeams)) {
+        this.firstTeams.set(base + Number(number), teams);
+      }
     }
 
     list(at) {
@@ -150,7 +156,12 @@ debatebench.debates.lists = (() => {
         return `${pro ?? "nobody"} against ${con ?? "nobody"}`;
       }
       const teams = this.teams.get(at);
-      return teams ? teams.map((code) => this.names.debater.values[code]).join(", ") : "debaters not known";
+      if (!teams) {
+        return "debaters not known";
+      }
+      const named = (debater, place) =>
+        teams.length !== SEATS.length || debater === SEATS[place] ? debater : `${SEATS[place]} ${debater}`;
+      return teams.map((code, place) => named(this.names.debater.values[code], place)).join(", ");
     }
 
     winnerName(at) {

@@ -240,11 +240,12 @@ debatebench.debates.view = (() => {
     const [pro, con] = all.sides(at);
     return facts([
       ["Winner", winnerMark(all.winnerName(at))],
+      ["Winning team", all.firstTeams.get(at)],
       ["Votes for pro · neither · con", votes.length ? `${count("p")} · ${count("t")} · ${count("c")}` : null],
       ["Missing verdicts", missing > 0 && status === "complete" ? `${missing} of ${column(list, "expected", own)}` : null],
       ["Pro", pro],
       ["Con", con],
-      ["Mean scores, pro : con", scores.includes(null) ? null : `${number(scores[0])} : ${number(scores[1])}`],
+      [all.teams.has(at) ? "Mean scores of the better team, pro : con" : "Mean scores, pro : con", scores.includes(null) ? null : `${number(scores[0])} : ${number(scores[1])}`],
       ["Category", all.names.category.values[all.category[at]]],
       ["Winner in the source", recorded ? winnerMark(recorded) : null],
       ["Status", status === "complete" ? null : [status, reason].filter(Boolean).join(": ")],
@@ -335,8 +336,15 @@ debatebench.debates.view = (() => {
     texts.seats.length
       ? table(
           `Positions${context.of}`,
-          ["Position", "Side", "Debater"],
-          texts.seats.map((seat) => [seat.position, seat.side, seat.debater]),
+          ["Position", "Side", "Debater", "Place", "Named as winner", "Mean score"],
+          texts.seats.map((seat) => [
+            seat.position,
+            seat.side,
+            seat.debater,
+            seat.place === null ? "–" : number(seat.place),
+            seat.judges === null ? "–" : `by ${seat.named} of ${seat.judges}`,
+            seat.score === null ? "–" : number(seat.score),
+          ]),
         )
       : null;
 

@@ -694,6 +694,70 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
     assert not (root / "warehouse").exists()
 
 
+def test_models_that_do_not_answer_are_left_out_of_a_run_that_begins(tmp_path: Path):
+    silent = {"judge-1", "debater-2"}
+
+    def script(received: Received) -> Behaviour:
+        return status(404, "Gone.") if received.json["model"] in silent else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server, is_built=False)
+        done = play(root, "--drop-silent", "--sample-topics", "1", "--no-build")
+        assert done.code == 0, done.err
+        assert "debater 'debater-2' is left out: " in done.err
+        assert "judge 'judge-1' is left out: " in done.err
+        # Those that are left play all debates, and the run goes on with them without the option.
+        asked = Counter(received.json["model"] for received in server.requests)
+        assert (asked["debater-2"], asked["judge-1"]) == (1, 1)
+        again = play(root, "--resume", "--no-build")
+        assert again.code == 0, again.err
+        assert Counter(received.json["model"] for received in server.requests) == asked
+        begun = play(root, "--drop-silent")
+        assert (begun.code, "is for a run that begins" in begun.error_line) == (2, True)
+        # Too few are an error, and nothing has begun.
+        silent.update({"debater-1"})
+        few = play(root, "--drop-silent", tag="few")
+        assert few.code == 2
+        assert "Only 1 debater would be left, and the run needs 2." in few.error_line
+        assert not (root / "warehouse" / "journal" / "few.jsonl").exists()
+
+
+def test_options_for_one_run_stand_in_place_of_the_configuration_and_are_frozen(tmp_path: Path):
+    limits = ("--temperature", "0.25", "--max-tokens", "50", "--judge-max-tokens", "70")
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path, server)
+        config = root / "configs" / "config.yaml"
+        text = config.read_text().replace("role: con, stage: opening", "role: con, stage: opening, max_tokens: 40")
+        config.write_text(text)
+        models = root / "configs" / "models.yaml"
+        models.write_text(models.read_text().replace("prompt_style: declared", "parameters: {temperature: 0.9}"))
+        some = ("--topic", "t1", "--debater", "debater-0", "--debater", "debater-1")
+        for tag, more in (("tiny", ()), ("stages", ("--apply-stage-token-limits", "--no-build"))):
+            server.requests.clear()
+            done = play(root, *limits, *some, *more, tag=tag)
+            assert done.code == 0, done.err
+            sent = {(is_judge(each), each.json["max_tokens"], each.json["temperature"]) for each in server.requests}
+            stages = {(False, 50, 0.25), (False, 40, 0.25)} if more else {(False, 50, 0.25)}
+            assert sent == {*stages, (True, 70, 0.0)}
+        # It goes on with them without the options, and not with others.
+        assert play(root, "--resume", "--no-build").code == 0
+        other = play(root, "--temperature", "0.5", "--no-build")
+        assert other.code == 2, other.err
+        for words, told in (
+            (("--apply-stage-token-limits",), "has no effect without --max-tokens"),
+            (("--judge-max-tokens", "9", "--judges-from-selection"), "cannot be combined"),
+            (("--temperature", "-1"), "-1"),
+        ):
+            wrong = play(root, *words, tag="new")
+            assert (wrong.code, told in wrong.err) == (2, True), wrong.err
+    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        settings = con.execute(
+            "select item, string_agg(distinct value) from marts.run_settings where run_tag = 'tiny' and item in "
+            "('debater_temperatures', 'turn_token_caps', 'judge_token_caps') group by item order by item"
+        ).fetchall()
+    assert settings == [("debater_temperatures", "0.25"), ("judge_token_caps", "70"), ("turn_token_caps", "50")]
+
+
 def test_a_provider_that_is_busy_for_a_moment_does_not_fail_a_probe():
     refused: Counter[str] = Counter()
 
@@ -850,6 +914,10 @@ def test_stored_timings_are_medians_by_model(two_runs: Path):
     assert {model for _, model in stored.request_ms} == {
         judge for (judge,) in raw(two_runs, "select judge_id from raw.judges")
     }
+    slow = stored_latencies(Workspace(two_runs), 0.9)
+    expected = raw(two_runs, "select model_id, quantile_cont(duration_ms, 0.9) from raw.turns group by all")
+    assert {("simulated", model_id): ms for model_id, ms in expected} == slow.turn_ms
+    assert all(slow.request_ms[model] >= ms for model, ms in stored.request_ms.items())
     assert stored_latencies(Workspace(two_runs / "nothing")) == Latencies({}, {})
 
 
@@ -1043,6 +1111,30 @@ def test_models_of_a_live_catalogue_play_and_go_on_although_no_file_has_them(tmp
         begun = read_begun_plan(root / "warehouse" / "journal" / "tiny.jsonl")
         again, _ = planned(workspace, "tiny", begun, inputs, with_begun_options(begun, PlanOptions(), ()), ())
         assert again == plan
+
+
+def test_a_catalogue_is_filtered_by_age_and_modality(tmp_path: Path):
+    reads_images = {"input_modalities": ["text", "image"], "output_modalities": ["text"]}
+    listed = [
+        {"id": "v/old", "created": 1_700_000_000, "architecture": {"modality": "text->text"}},
+        {"id": "v/new", "created": 1_780_000_000, "architecture": {"modality": "text->text"}},
+        {"id": "v/eyes", "created": 1_780_000_000, "architecture": reads_images},
+        {"id": "v/painter", "created": 1_780_000_000, "architecture": {"modality": "text->image"}},
+        {"id": "v/silent", "created": -1, "architecture": {"modality": 7}},
+    ]
+    with FakeProvider(good_answers) as server:
+        server.catalogue = json.dumps({"data": listed}).encode()
+        root = write_workspace(tmp_path, server, is_built=False)
+        person = Person("1", "+", "1", ">2026-01", "image", "3", "1,4", "")
+        found = select(load_inputs(Workspace(root), PlanOptions()), [], person.terminal, {"TINY_API_KEY": KEY})
+    assert found.options["selected_debaters"] == ("debater-0", "v-eyes")
+    shown = person.shown[person.shown.index("Models of http") :]
+    whole, since, seeing = (shown.split("Models of http: ")[n] for n in (1, 2, 3))
+    assert [name in whole for name in ("v/old", "v/new", "v/eyes", "v/painter", "v/silent")] == [1, 1, 1, 0, 1]
+    assert [name in since for name in ("v/old", "v/new", "v/eyes", "v/silent")] == [0, 1, 1, 0]
+    assert [name in seeing for name in ("v/old", "v/new", "v/eyes")] == [0, 0, 1]
+    assert "2026-05-28  text+image->text" in seeing
+    assert "Not listed: 1 model without text" in person.shown
 
 
 def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Path):

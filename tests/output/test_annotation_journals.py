@@ -1136,7 +1136,7 @@ def test_an_export_says_what_debateflow_cannot_hold(copied: Path, tmp_path: Path
     assert done.code == 0
     assert "scores of annotations of run 't': DebateFlow's rubric has no such dimension or score" in done.err
     assert "annotations of run 't': DebateFlow has no skipped debates" in done.err
-    assert len(list((tmp_path / "out" / "annotations").iterdir())) == 1
+    assert len(list((tmp_path / "out" / "other" / "annotations").iterdir())) == 1
     # A skipped debate is counted apart, and is not a verdict of anyone.
     skipped = "select skip_reason, winner, scored_winner from marts.annotations where skip_reason is not null"
     assert rows(workspace, skipped) == [("language", None, None)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -432,6 +433,8 @@ def test_a_judged_debate_has_the_speeches_of_its_source_what_judges_wrote_and_li
         text = text_of_debate(page)
         assert "Positions" in text
         assert "External verdicts" in text, "those of the source"
+        assert re.search(r"Winning team\s+CG\b", text), "and not the side alone"
+        assert re.search(r"CG\s+pro\s+CG\s+1\s+by (\d) of \1\b", text), "its place, and who named it"
         go(page, "run=bare&debate=d0")
         assert "SP con" in text_of_debate(page)
         assert "Injected weakness: weak evidence in pro's speeches." in text_of_debate(page)

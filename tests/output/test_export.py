@@ -477,7 +477,9 @@ def test_parquet_files_say_what_they_and_their_columns_mean(workspace: Workspace
         about["description"]
         == rows(
             workspace.database,
-            "select comment from duckdb_views() where view_name = 'leaderboard' and schema_name = 'marts'",
+            "select comment from (from duckdb_views() select schema_name, view_name as name, comment union all "
+            "from duckdb_tables() select schema_name, table_name, comment) "
+            "where name = 'leaderboard' and schema_name = 'marts'",
         )[0][0]
     )
 

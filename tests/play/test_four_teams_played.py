@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 from collections import Counter
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from fake_provider import FakeProvider, Received, delayed
+from fake_provider import FakeProvider, Received, answer, delayed
 from started_run import start, wait_until_asked
 from tournament import good_answers, is_judge, play, write_workspace
 from whole_marts import marts
@@ -55,7 +56,9 @@ def test_each_debate_has_four_debaters_eight_speeches_and_neither_pro_nor_con(ca
         calm,
         "select count(*) from raw.turns inner join raw.participants using (debate_id, position, model_id, side)",
     ) == [(8 * DEBATES,)]
-    assert rows(calm, "select count(*) from marts.debate_coherence where not is_coherent") == [(0,)]
+    strange = "select count(*) from marts.debate_coherence where list_contains(reasons, 'turns')"
+    assert rows(calm, strange) == [(0,)], "the turns are those of the plan"
+    assert rows(calm, "select count(*), count(rating) from marts.leaderboard") == [(8, 8)]
 
 
 def test_each_debater_holds_each_position_equally_often(calm: Path):
@@ -86,6 +89,27 @@ def test_a_debater_reads_the_speeches_under_their_teams_and_a_judge_the_rules(tm
     assert "whip brings no new" in asked[-1][0]["content"]
     judges = [each.json["messages"][-1]["content"] for each in seen if is_judge(each)]
     assert all("British Parliamentary format" in text and "[CO | opposition whip]" in text for text in judges)
+
+
+def test_a_team_that_refuses_voids_the_debate_and_its_side_is_named(tmp_path: Path):
+    def script(received: Received) -> Any:
+        is_refusing = received.json["model"] == "debater-0"
+        return answer("", message={"refusal": "I cannot argue this."}) if is_refusing else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server, debaters=4)
+        done = play(root, *FORMAT)
+        asked = len(server.requests)
+        assert play(root, "--no-build").code == 0
+        assert len(server.requests) == asked
+    assert done.code == 0, done.err
+    assert re.search(r"debater-0 gave no .* speech as (OG|OO|CG|CO)", done.err)
+    found = rows(
+        root,
+        "select debates.status, count(*), count(case when refused_by = side then 1 end) from raw.debates "
+        "inner join raw.participants using (run_tag, debate_id) where model_id = 'debater-0' group by all",
+    )
+    assert found == [("void", 8, 8)]
 
 
 def test_a_run_that_is_killed_ten_times_has_the_journal_and_the_numbers_of_a_calm_one(tmp_path: Path, calm: Path):

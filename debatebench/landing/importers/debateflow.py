@@ -58,7 +58,7 @@ _SHORT_NAMES = {
 }
 _LOWEST, _HIGHEST = 1, 3
 _TAXONOMY = "debateflow"
-_FOLDERS = ("debates", "annotations", "adjudications")
+_FOLDERS = ("debates", "annotations", "adjudications", "other/debates", "other/annotations")
 
 
 def _winner(value: Any) -> Any:

@@ -99,11 +99,13 @@ def _facts(metadata: Mapping[str, Any], count_verdicts: int) -> dict[str, Any]:
 
 
 def _facts_of_run(run: Row, debate: Row, verdicts: Sequence[Row]) -> dict[str, Any]:
+    elo = {"initial_rating": run["elo_initial_rating"], "k_factor": run["elo_k_factor"]}
     return {
         "benchmark_version": run["benchmark_version"],
         "rubric_version": run["rubric_version"],
         "seed": run["seed"],
-        "elo": {"initial_rating": run["elo_initial_rating"], "k_factor": run["elo_k_factor"]},
+        # The original reads numbers, or no settings at all.
+        "elo": None if None in elo.values() else elo,
         "panel_complete": len(verdicts) >= (debate["judges_expected"] or 0),
     }
 
@@ -147,7 +149,8 @@ def _verdict(verdict: Row, is_original: bool) -> dict[str, Any]:
         "judge_id": verdict["judge_id"],
         "pro": {"scores": {score["dimension"]: _number(score["pro"]) for score in scores}},
         "con": {"scores": {score["dimension"]: _number(score["con"]) for score in scores}},
-        "winner": verdict["declared_winner"] or derived,
+        # The original has the winner by the scores here, and its panel counts it.
+        "winner": derived or verdict["declared_winner"],
         "raw_response": verdict["raw_response"],
         "latency_ms": verdict["latency_ms"],
         **_usage(verdict, details),

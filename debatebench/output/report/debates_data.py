@@ -189,10 +189,16 @@ where sources.run_tag = $run_tag
 """
 
 _SEATS = """
-select participants.debate_id, participants.position, participants.side, participants.model_id
+select
+    participants.debate_id, participants.position, participants.side, participants.model_id, results.rank::double,
+    results.mean_score::double, results.count_named, results.count_judges, results.first_rate > 0
 from staging.stg_participants as participants
 inner join staging.stg_debates as debates
     on participants.run_tag = debates.run_tag and participants.debate_id = debates.debate_id
+left join marts.team_results as results
+    on participants.run_tag = results.run_tag
+    and participants.debate_id = results.debate_id
+    and participants.position = results.position
 where participants.run_tag = $run_tag and debates.format <> 'two_sided'
 """
 
@@ -253,7 +259,7 @@ _FIELDS = {
         "teamScores",
     ),
     "gold": ("unit", "winner", "positions", "votes"),
-    "seats": ("position", "side", "debater"),
+    "seats": ("position", "side", "debater", "place", "score", "named", "judges", "isFirst"),
     "calls": CALL_FIELDS,
 }
 """The fields of the rows of a debate, by the part of it to which they belong."""
@@ -397,6 +403,7 @@ class _List:
         self._weaknesses = _Codes()
         self._people: dict[int, int] = {}
         self._teams: dict[int, list[int]] = {}
+        self._first_teams: dict[int, str] = {}
 
     def add(self, row: Row, tags: set[str]) -> None:
         """Add a row of `LIST_QUERY`."""
@@ -436,6 +443,8 @@ class _List:
             self._people[number] = len(own["people"])
         if own["seats"]:
             self._teams[number] = [self._debaters.place(row[3]) for row in own["seats"]]
+        if first := [row[1] for row in own["seats"] if row[8]]:
+            self._first_teams[number] = " and ".join(first)
 
     def columns(self) -> dict[str, Any]:
         return {
@@ -455,6 +464,7 @@ class _List:
             "weaknesses": self._weaknesses.column(),
             "people": self._people,
             "teams": self._teams,
+            "firstTeams": self._first_teams,
         }
 
 
