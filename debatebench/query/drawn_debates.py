@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from debatebench.query.one_debate import find_debate, grounds_of, seats_of, verdict_table
+from debatebench.query.one_debate import find_debate, outcome_of, seats_of, verdict_table
 from debatebench.shared.markdown import markdown_block, markdown_text
 from debatebench.shared.result_formats import render
 
@@ -55,7 +55,7 @@ def _about(debate: dict[str, Any]) -> list[tuple[str, str]]:
         ("debate", f"{debate['debate_id']} of run '{debate['run_tag']}'"),
         ("topic", f"{debate['topic_id']} ({debate['category'] or 'no category'})"),
         *((position, debater or "–") for position, debater in seats_of(debate)),
-        ("winner", f"{debate['winner']}, {grounds_of(debate)}"),
+        outcome_of(debate),
     ]
     if debate["source_debate_id"] is not None:
         source = f"debate {debate['source_debate_id']} of run '{debate['source_run_tag']}'"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.query.attacked_copy import find_attacked
 from debatebench.query.run_tags import NO_RUNS, landed_tags
-from debatebench.shared.amounts import did_you_mean
+from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import check_known_run
 
@@ -45,13 +45,28 @@ _VERDICTS = """
 select
     v.judge_id, m.method, m.is_baseline, v.is_valid, v.invalid_reason, v.declared_winner,
     case when m.is_baseline then v.declared_winner else j.winner end as winner, v.scores, v.count_asks,
-    v.replaces_judge_id, v.is_repaired, v.is_truncated_after_verdict, v.is_injection_suspected
+    v.replaces_judge_id, v.is_repaired, v.is_truncated_after_verdict, v.is_injection_suspected, r.places
 from staging.stg_verdicts as v
 inner join staging.stg_judges as m on m.run_tag = v.run_tag and m.judge_id = v.judge_id
 left join marts.judge_verdicts as j
     on j.run_tag = v.run_tag and j.debate_id = v.debate_id and j.judge_id = v.judge_id
+left join (
+    select
+        run_tag, debate_id, judge_id,
+        list({'position': position, 'rank': rank, 'score': score} order by rank, position) as places
+    from intermediate.int_team_ranks
+    group by run_tag, debate_id, judge_id
+) as r
+    on r.run_tag = v.run_tag and r.debate_id = v.debate_id and r.judge_id = v.judge_id
 where v.run_tag = $run_tag and v.debate_id = $debate_id
 order by v.panel_position, v.judge_id
+"""
+
+_TEAMS = """
+select position, model_id, rank, mean_rank, points, count_named, count_judges, mean_score
+from marts.team_results
+where run_tag = $run_tag and debate_id = $debate_id
+order by rank, position
 """
 
 _NOTES = """
@@ -102,8 +117,8 @@ class StoredDebate(dict[str, Any]):
 
 
 def find_debate(database: Path | duckdb.DuckDBPyConnection, debate_id: str, run_tag: str | None) -> StoredDebate:
-    """The debate whose id is, or uniquely begins with, `debate_id`: its row of `marts.debates`, `turns`, `verdicts`
-    and `notes` (what the judges wrote).
+    """The debate whose id is, or uniquely begins with, `debate_id`: its row of `marts.debates`, `turns`, `verdicts`,
+    `notes` (what the judges wrote) and `teams` (the places of four teams, the best first; empty for two sides).
 
     A debate that is judged again has the turns of its source, which `source_run_tag` and `source_debate_id` name.
     An attacked copy, under its whole id, has the speeches that its judges read, and `attack`, `attack_side` and
@@ -128,7 +143,7 @@ def find_debate(database: Path | duckdb.DuckDBPyConnection, debate_id: str, run_
         raise UsageError(f"'{debate_id}' matches {len(rows)} debates ({named}); give a longer prefix, or --run-tag.")
     debate = StoredDebate(rows[0])
     key = {"run_tag": debate["run_tag"], "debate_id": debate["debate_id"]}
-    for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS), ("notes", _NOTES)):
+    for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS), ("notes", _NOTES), ("teams", _TEAMS)):
         part = run_query(con, sql, key, limit=None)
         debate[name] = part.dicts()
     return debate
@@ -178,7 +193,7 @@ def _heading(debate: dict[str, Any]) -> list[str]:
         f"topic     {debate['topic_id']} ({debate['category'] or 'no category'})",
         *(f"{position:<8}  {debater or '–'}" for position, debater in seats_of(debate)),
         f"status    {debate['status']}" + (f": {debate['status_reason']}" if debate["status_reason"] else ""),
-        f"winner    {debate['winner']}, {grounds_of(debate)}"
+        "{:<8}  {}".format(*outcome_of(debate))
         if debate.get("attack") is None
         else f"attack    {debate['attack']}, by {debate['attack_side']}; clean: {debate['clean_debate_id'] or '–'}",
     ]
@@ -196,11 +211,20 @@ def seats_of(debate: dict[str, Any]) -> list[tuple[str, str | None]]:
     return list({turn["position"]: turn["model_id"] for turn in debate["turns"]}.items())
 
 
-def grounds_of(debate: dict[str, Any]) -> str:
-    """Why the winner of a debate won, in words."""
+def outcome_of(debate: dict[str, Any]) -> tuple[str, str]:
+    """`winner`, and who won a debate and why, in words; of four teams `places`, and the place of each."""
+    if debate.get("teams"):
+        judges = counted(debate["teams"][0]["count_judges"], "judge")
+        return "places", f"{_places(debate['teams'])}, by the places that {judges} gave"
     if debate["status"] == "forfeit":
-        return f"by forfeit: {debate['refused_by']} refused"
-    return f"with {debate['count_pro']} pro, {debate['count_con']} con, {debate['count_tie']} tie"
+        return "winner", f"{debate['winner']}, by forfeit: {debate['refused_by']} refused"
+    votes = f"with {debate['count_pro']} pro, {debate['count_con']} con, {debate['count_tie']} tie"
+    return "winner", f"{debate['winner']}, {votes}"
+
+
+def _places(teams: list[dict[str, Any]]) -> str:
+    """The teams with their places, the best first: `CG 1, OG 2, CO 3.5, OO 3.5`."""
+    return ", ".join(f"{team['position']} {team['rank']:g}" for team in teams)
 
 
 def _quoted(text: str) -> str:
@@ -232,7 +256,8 @@ def _verdicts(verdicts: list[dict[str, Any]]) -> list[str]:
 
 
 def verdict_table(verdicts: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
-    """The columns and rows of a table with the verdicts of a debate."""
+    """The columns and rows of a table with the verdicts of a debate: winner and scores, of four teams their places."""
+    is_of_teams = any(verdict.get("places") for verdict in verdicts)
     dimensions = list(dict.fromkeys(score["dimension"] for v in verdicts for score in v["scores"] or ()))
     about = ["judge", "method"] if any(verdict["method"] != "direct" for verdict in verdicts) else ["judge"]
     rows = []
@@ -241,7 +266,12 @@ def verdict_table(verdicts: list[dict[str, Any]]) -> tuple[list[str], list[list[
         seat = f"for {verdict['replaces_judge_id']}" if verdict["replaces_judge_id"] else ""
         remark = verdict["invalid_reason"] or seat
         judge = [verdict["judge_id"], verdict["method"]][: len(about)]
+        if is_of_teams:
+            rows.append([*judge, _places(places) if (places := verdict.get("places")) else "invalid", remark])
+            continue
         rows.append([*judge, verdict["winner"] or "invalid", *map(scores.get, dimensions), remark])
+    if is_of_teams:
+        return [*about, "places", "remark"], rows
     return [*about, "winner", *(f"{name} (pro–con)" for name in dimensions), "remark"], rows
 
 

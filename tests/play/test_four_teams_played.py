@@ -18,6 +18,8 @@ from tournament import good_answers, is_judge, play, write_workspace
 from whole_marts import marts
 
 from debatebench.journal.reading import read_journal
+from debatebench.query.drawn_debates import debate_document
+from debatebench.query.one_debate import latest_debate, verdict_table
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +61,25 @@ def test_each_debate_has_four_debaters_eight_speeches_and_neither_pro_nor_con(ca
     strange = "select count(*) from marts.debate_coherence where list_contains(reasons, 'turns')"
     assert rows(calm, strange) == [(0,)], "the turns are those of the plan"
     assert rows(calm, "select count(*), count(rating) from marts.leaderboard") == [(8, 8)]
+
+
+def test_a_debate_that_is_looked_up_names_the_place_of_each_team_and_each_judges_places(calm: Path):
+    with duckdb.connect(str(calm / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        ((run_tag,),) = con.execute("select run_tag from raw.runs").fetchall()
+        debate = latest_debate(con, run_tag)
+        document = debate_document(con, run_tag, debate["debate_id"])
+    ranks = dict(rows(calm, f"select position, rank from marts.team_results where debate_id = '{debate['debate_id']}'"))
+    assert {team["position"]: team["rank"] for team in debate["teams"]} == ranks
+    best_first = ", ".join(f"{position} {ranks[position]:g}" for position in sorted(ranks, key=lambda p: (ranks[p], p)))
+    assert f"places    {best_first}, by the places that 2 judges gave" in str(debate)
+    assert f"- places: {best_first}, by" in document
+    columns, verdicts = verdict_table(debate["verdicts"])
+    assert columns == ["judge", "places", "remark"]
+    for judge_id, places, _ in verdicts:
+        named = dict(each.split() for each in places.split(", "))
+        found = f"select position, rank from intermediate.int_team_ranks where judge_id = '{judge_id}'"
+        given = dict(rows(calm, f"{found} and debate_id = '{debate['debate_id']}'"))
+        assert {position: float(rank) for position, rank in named.items()} == given
 
 
 def test_each_debater_holds_each_position_equally_often(calm: Path):
