@@ -105,7 +105,7 @@ def _plan_of_today(
     judges: tuple[MemberConfig, ...] = ()
     if options.panel_size != 0:
         known = load_judges(config_path(workspace, options.judges_path, "judges.yaml"))
-        judges = as_asked(known, options, begun, rubric_method(workspace, options.rubric))
+        judges = as_asked(known, options, begun, rubric_method(workspace, options.rubric, begun))
     source = begun.source if begun is not None else None
     if source is None:
         source = source_of(

@@ -132,7 +132,7 @@ def with_rubric(workspace: Workspace, config: Config, name: str | None, begun: P
     """
     if name is None:
         return config
-    if begun is not None and begun.options.rubric == name and name not in part_names(workspace, "rubrics"):
+    if begun is not None and _lost_rubric(workspace, name, begun):
         kept = ("dimensions", "whole", "rubric_version")
         return config.model_copy(update={each: getattr(begun.config, each) for each in kept})
     rubric = load_rubric(part_path(workspace, "rubrics", name))
@@ -140,9 +140,21 @@ def with_rubric(workspace: Workspace, config: Config, name: str | None, begun: P
     return config.model_copy(update=update)
 
 
-def rubric_method(workspace: Workspace, name: str | None) -> str | None:
-    """The judge method that a rubric in configs/rubrics/ names, if it names one."""
-    return None if name is None else load_rubric(part_path(workspace, "rubrics", name)).judge_method
+def rubric_method(workspace: Workspace, name: str | None, begun: Plan | None = None) -> str | None:
+    """The judge method that a rubric in configs/rubrics/ names, if it names one.
+
+    For a run that has begun with a rubric whose file is gone, it is that of its first judge.
+    """
+    if name is None:
+        return None
+    if begun is not None and _lost_rubric(workspace, name, begun):
+        return next((judge.method for judge in begun.judges), None)
+    return load_rubric(part_path(workspace, "rubrics", name)).judge_method
+
+
+def _lost_rubric(workspace: Workspace, name: str, begun: Plan) -> bool:
+    """Whether a run has begun with this rubric, and the file is gone."""
+    return begun.options.rubric == name and name not in part_names(workspace, "rubrics")
 
 
 def _with_parts(workspace: Workspace, config: Config, options: PlanOptions, begun: Plan | None) -> Config:
@@ -182,7 +194,7 @@ def planned(
     if options.preset == "prod-run":
         _refuse_simulated(inputs, options)
     inputs = _as_limited(inputs, options)
-    of_rubric = rubric_method(workspace, options.rubric)
+    of_rubric = rubric_method(workspace, options.rubric, begun)
     judges = as_asked(inputs.judges, options, begun, of_rubric)
     commit = git_commit()
 

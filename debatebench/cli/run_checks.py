@@ -12,7 +12,6 @@ from debatebench.cli.common import note, print_records, print_rows, warn
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.formats import Format
-from debatebench.shared.records import TEAMS
 
 if TYPE_CHECKING:
     from debatebench.cli.playing_plan import Inputs
@@ -55,6 +54,7 @@ def without_silent(inputs: Inputs, options: PlanOptions) -> PlanOptions:
     Who is left out is said with the reason. Raises `UsageError` if no debate or no panel could be made of the rest.
     """
     from debatebench.providers import provider_key
+    from debatebench.shared.records import TEAMS
 
     picked = chosen(inputs, options)
     members = _hosted_in(picked)
