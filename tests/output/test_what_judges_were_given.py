@@ -66,7 +66,12 @@ scoring:
       description: Do the conclusions follow?
       weight: 2
       anchors: {"1": They never do., "10": They always do.}
-      preferences: {speech: The reasons that a speech gives., debate: Whose reasons stand., summary: It weighs most.}
+      preferences:
+        speech: The reasons that a speech gives.
+        earlier: Whether it answers them.
+        debate: Whose reasons stand.
+        debate_by_analyses: Whose reasons stood.
+        summary: It weighs most.
       by_category:
         School Days: {pro: Pupils must gain., con: Pupils must lose.}
         sport: {pro: Turnips must win., con: Turnips must not win.}
@@ -173,12 +178,12 @@ def _text(kind: str) -> Callable[[str], Iterator[Part]]:
 
 
 def _preference(value: str) -> Iterator[Part]:
-    if value.startswith("- "):
-        yield from _rubric(value)
-        return
-    for line in value.split("\n"):
-        asked = _ASKED.fullmatch(line)
-        yield "text", asked[1] if asked else line
+    """Lines of a rubric, or sentences about one dimension. Those about earlier speeches may follow without a mark."""
+    for line in filter(None, value.split("\n")):
+        if _ASKED.fullmatch(line) or line.startswith("- "):
+            yield from _rubric(line)
+        else:
+            yield "text", line
 
 
 def _slide(value: str) -> Iterator[Part]:
@@ -268,6 +273,10 @@ PARTS: dict[str, Callable[[str], Iterator[Part]]] = {
     "role": _unused,
     "tie": _unused,
     "no_tie": _unused,
+    "earlier_preference": _preference,
+    **dict.fromkeys(
+        ("debaters", "earlier", "no_earlier", "analyses", "no_analyses", "answer_schema", "error"), _unused
+    ),
 }
 """Placeholder → its parts. A new placeholder has to be added here, and its parts have to be shown."""
 WHY_ABSENT = {"shape": "shape of", "order": "other side first", "notes": "its own notes"}
@@ -338,6 +347,7 @@ def test_people_have_all_that_judges_had_and_nothing_that_names_debaters(played:
     }  # fmt: skip
     # What the debate's category asks of each side is there, and no other category's.
     assert {("text", "Pupils must gain."), ("text", "Pupils must lose.")} < parts
+    assert {("text", "Whether it answers them."), ("text", "Whose reasons stood.")} < parts
     assert [value for _, value in played.values if "Turnips" in value] == []
     speeches = {part for part in parts if part[0] == "speech"}
     assert len(speeches) == 8

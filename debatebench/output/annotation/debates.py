@@ -80,7 +80,13 @@ NOT_SHOWN = (
 )
 """What is in judges' prompts or in the warehouse, and not on the pages, and why."""
 # The stages of a judge method at which it is told what to look for on a dimension, in words.
-_GUIDED_STAGES = {"speech": "in a speech", "debate": "in the debate", "summary": "beside the other dimensions"}
+_GUIDED_STAGES = {
+    "speech": "in a speech",
+    "earlier": "in a speech that follows others",
+    "debate": "in the debate",
+    "debate_by_analyses": "in the debate, going by analyses of the speeches",
+    "summary": "beside the other dimensions",
+}
 
 
 @dataclass(frozen=True, slots=True)
