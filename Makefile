@@ -52,9 +52,9 @@ test: static  ## Check style and types, then run every test
 test-dbt: $(VENV)/.installed-test .venv-dbt/.installed  ## Let real dbt build the exported project, and compare every row
 	DEBATEBENCH_DBT=$(CURDIR)/.venv-dbt/bin/dbt $(BIN)/python -m pytest -s tests/output/test_export_dbt_build.py
 
-test-datasets: $(VENV)/.installed-test  ## Let Hugging Face's `datasets` read an exported dataset
+test-datasets: $(VENV)/.installed-test  ## Let Hugging Face's `datasets` and Arrow read what was exported
 	$(PIP) --editable '.[datasets]'
-	$(BIN)/python -m pytest -s tests/output/test_export_huggingface.py
+	$(BIN)/python -m pytest -s tests/output/test_export_huggingface.py tests/output/test_export.py -k "datasets or arrow"
 
 docs: $(VENV)/.installed  ## Write docs/marts.md, and what README.md shows of the demo
 	$(BIN)/debatebench --root docs docs --format markdown --out-dir docs

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from functools import cache
@@ -315,6 +317,29 @@ def test_parquet_files_hold_every_row_of_marts_original_and_ratings(workspace: W
             source = f"(select {', '.join(columns)} from {source})"
             assert con.execute(f"from {name} except all from {source}").fetchall() == []
             assert con.execute(f"from {source} except all from {name}").fetchall() == []
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("pyarrow") is None,
+    reason="pyarrow is not installed; `make test-datasets` installs it and runs this test",
+)
+def test_arrow_reads_every_parquet_file_with_the_same_columns_and_values(workspace: Workspace, tmp_path: Path):
+    from pyarrow import parquet
+
+    out = export(workspace, "parquet", tmp_path / "out").folder
+    with duckdb.connect(str(stored_copy(workspace.database, tmp_path / "rows.duckdb")), read_only=True) as con:
+        for name in relations(workspace.database):
+            schema, table = name.split(".")
+            found: Counter[str] = Counter()
+            for file in (out / schema / table).rglob("data.parquet"):
+                # One file alone: what its folders say is not in it.
+                of_run = {"run_tag": file.parent.name.split("=")[1]} if "=" in file.parent.name else {}
+                found.update(
+                    repr(sorted({**of_run, **row}.items())) for row in parquet.ParquetFile(file).read().to_pylist()
+                )
+            held = con.execute(f"from {name}")
+            columns = [column for column, *_ in held.description or ()]
+            assert found == Counter(repr(sorted(zip(columns, row, strict=True))) for row in held.fetchall()), name
 
 
 def test_rows_are_counted_and_runs_without_rows_have_a_file_too(workspace: Workspace, tmp_path: Path):
