@@ -335,7 +335,7 @@ def test_everything_has_a_short_repr(wh: db.Warehouse):
         f"<debate {debate_id} of run 'demo': ": wh.debate(debate_id, "demo"),
         "<run 'demo' and run 'second': ": wh.compare("demo", "second"),
         "<marts.leaderboard.win_rate from ": wh.lineage("marts.leaderboard.win_rate"),
-        "<marts.leaderboard: view, ": wh.models["leaderboard"],
+        "<marts.leaderboard: table of ": wh.models["leaderboard"],
         f"<{len(wh.models)} SQL models: ": wh.models,
         "<6 rows: rank, ": wh.leaderboard("demo"),
     }

@@ -181,7 +181,9 @@ def test_a_run_with_verdicts_and_too_few_debates_does_not_say_that_it_has_no_ver
 
 def test_every_section_unfolds_its_sql(site: Path) -> None:
     text = words(site / "runs" / "tiny" / "index.html")
-    assert "from marts.leaderboard where run_tag = $run_tag and is_displayed order by rank" in text
+    assert (
+        "from marts.leaderboard where run_tag = $run_tag and is_displayed order by format desc, rank, model_id" in text
+    )
     assert "debatebench query --file FILE --param run_tag=tiny" in text
 
 

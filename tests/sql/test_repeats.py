@@ -18,6 +18,7 @@ from built_warehouse import new_warehouse
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import DIMENSIONS, tournament
+from team_runs import teams_run
 
 from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
@@ -47,6 +48,8 @@ KINDS = ("weak_evidence", "logical_gaps")
 TOPICS = 4
 # An interval or a p value, adjusted or not, or a number of debates or of clusters of them.
 KEPT = re.compile(r"(?:.+_)?ci_(?:low|high)|(?:.+_)?p_value(?:_holm|_bh)?|count_(?:.+_)?(?:debates|clusters|topics)")
+# The p value of a paper, for which trials are cases. It stands beside ours to be compared with what was published.
+AS_PUBLISHED = "trial_p_value"
 UNCERTAIN = re.compile(r"(?:.+_)?(?:ci_low|p_value)")
 
 
@@ -169,6 +172,10 @@ def built(project: Project, trials: int, copies: int = 1) -> duckdb.DuckDBPyConn
     land_records(con, "again", judged(source, trials))
     methods = {"judge-a": "direct", "judge-b": "chronological_v1"}
     land_records(con, "other", judged_run("other", source, methods=methods))
+    # Of four teams, CG wins in every trial.
+    teams = list(teams_run("teams"))
+    land_records(con, "teams", teams)
+    land_records(con, "teams-again", judged_run("teams-again", teams, trials=trials))
     build(con, project)
     return con
 
@@ -199,7 +206,7 @@ def key_of(project: Project, relation: str) -> list[str]:
 
 
 def contents(con: duckdb.DuckDBPyConnection, relation: str, key: list[str], columns: list[str]) -> dict[Any, Any]:
-    kept = [column for column in columns if column not in key and KEPT.fullmatch(column)]
+    kept = [column for column in columns if column not in (*key, AS_PUBLISHED) and KEPT.fullmatch(column)]
     rows = con.execute(f"select {', '.join(key)} , {', '.join(kept)} from {relation}").fetchall()
     return {tuple(row[: len(key)]): dict(zip(kept, row[len(key) :], strict=True)) for row in rows}
 

@@ -113,12 +113,7 @@ truncated_turns as (
 final as (
 
     select
-        debaters.run_tag,
-        case
-            when bradley_terry.run_tag is not null then 'two_sided'
-            when four_teams.run_tag is not null then 'british_parliamentary'
-        end as format,
-        coalesce(bradley_terry.rank, four_teams.rank) as rank,
+        debaters.run_tag, coalesce(bradley_terry.rank, four_teams.rank) as rank,
         coalesce(bradley_terry.rank_low, four_teams.rank_low) as rank_low,
         coalesce(bradley_terry.rank_high, four_teams.rank_high) as rank_high,
         debaters.model_id,
@@ -138,12 +133,17 @@ final as (
         coalesce(elo.ties, four_teams.ties, 0) as ties,
         coalesce(side_results.count_forfeits, 0) as count_forfeits,
         coalesce((elo.wins + 0.5 * elo.ties) / elo.games, four_teams.first_rate) as win_rate,
-        side_results.pro_win_rate, side_results.con_win_rate, four_teams.mean_points,
+        side_results.pro_win_rate, side_results.con_win_rate,
         coalesce(mean_scores.mean_score, four_teams.mean_score) as mean_score,
         turn_times.mean_turn_duration_ms, debater_costs.count_turns,
         coalesce(truncated_turns.count_truncated_turns, 0) as count_truncated_turns,
         debater_costs.total_tokens, debater_costs.cost_usd, debater_costs.count_unpriced,
-        coalesce(coalesce(elo.games, four_teams.games) >= runs.min_games_for_display, false) as is_displayed
+        coalesce(coalesce(elo.games, four_teams.games) >= runs.min_games_for_display, false) as is_displayed,
+        case
+            when bradley_terry.run_tag is not null then 'two_sided'
+            when four_teams.run_tag is not null then 'british_parliamentary'
+        end as format,
+        four_teams.mean_points
 
     from staging.stg_debaters as debaters
     inner join staging.stg_runs as runs using (run_tag)
