@@ -244,7 +244,9 @@ def test_lineage_needs_no_warehouse_and_leaves_nothing_behind(tmp_path: Path):
     done = debatebench(tmp_path, "lineage", "marts.leaderboard.win_rate")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert lines[0].startswith("marts.leaderboard.win_rate = (elo.wins + 0.5 * elo.ties) / elo.games  sql/marts/")
+    rule = "coalesce((elo.wins + 0.5 * elo.ties) / elo.games, four_teams.first_rate)"
+    assert lines[0] == f"marts.leaderboard.win_rate = {rule}"
+    assert lines[1].startswith("│    sql/marts/debaters/leaderboard.sql:")
     assert any(line.endswith("─ raw.verdicts.scores") for line in lines)
     assert list(tmp_path.iterdir()) == []
 
@@ -310,12 +312,21 @@ def test_programs_get_everything_as_json_or_the_cells_as_csv(played: Path):
     assert list(cells[0] if cells else command) == ["change", "run_tag", "debate_id", "column", "before", "after"]
 
 
-def test_a_model_that_the_leaderboard_does_not_follow_says_so(played: Path):
-    done = debatebench_here(played, "diff-models", "judge_verdicts", "--from", "1", "--to", "2", "--limit", "1")
-    assert done.code == 0
-    assert "Only version 2 has: pro_mean_score, con_mean_score" in done.out
+def test_a_model_that_the_leaderboard_does_not_follow_says_so(copied: Path):
+    for version, columns in ((1, "run_tag, debate_id"), (2, "run_tag, debate_id, motion as words")):
+        add(copied, f"marts/mine_v{version}.sql", f"select {columns} from marts.debates\n")
+    add(
+        copied,
+        "marts/mine.yml",
+        "models:\n  - name: mine\n    description: Mine.\n    latest_version: 1\n    versions: [{v: 1}, {v: 2}]\n"
+        "    data_tests: [{unique_combination_of_columns: {combination_of_columns: [run_tag, debate_id]}}]\n",
+    )
+    assert debatebench_here(copied, "build").code == 0
+    done = debatebench_here(copied, "diff-models", "mine", "--from", "1", "--to", "2", "--limit", "1")
+    assert done.code == 0, done.err
+    assert "Only version 2 has: words" in done.out
     assert "The leaderboard under" not in done.out
-    assert "marts.leaderboard does not depend on marts.judge_verdicts" in done.err
+    assert "marts.leaderboard does not depend on marts.mine" in done.err
 
 
 def test_without_a_warehouse_a_difference_cannot_be_shown(tmp_path: Path):
