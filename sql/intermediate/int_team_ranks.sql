@@ -10,7 +10,6 @@ verdict_teams as (
         scores.score
 
     from marts.judge_predictions as predictions
-    inner join marts.judge_verdicts as judged using (run_tag, debate_id, judge_id)
     inner join staging.stg_participants as participants using (run_tag, debate_id)
 
     left join intermediate.int_noted_scores as scores
@@ -20,8 +19,12 @@ verdict_teams as (
         and predictions.dimension = scores.dimension
         and participants.position = scores.position
 
-    where predictions.format <> 'two_sided' and predictions.dimension = 'overall'
-        and judged.is_valid and len(predictions.predicted_positions) > 0
+    where
+        predictions.format <> 'two_sided'
+        and predictions.dimension = 'overall'
+        and predictions.is_valid
+        and not predictions.is_baseline
+        and len(predictions.predicted_positions) > 0
 
 ),
 
