@@ -23,6 +23,7 @@ LEFT_OUT = {
     "marts.games.winner": {"no_decision"},
     "marts.run_comparability.state": {"silent"},
     "marts.truncated_speeches.run_win_rate_gap_reason": {"always_truncated", "never_truncated"},
+    "marts.panelbench_significance.trial_reason": {"few_topics"},
     "marts.judge_comparison.measure": {"dimension_score", "mean_score", "turn_cost_usd", "win_rate"},
     "marts.panel_comparison.measure": {"dimension_score", "leniency", "mean_score", "turn_cost_usd", "win_rate"},
     "marts.debater_comparison.measure": {"agreement", "leniency", "pro_lean"},
