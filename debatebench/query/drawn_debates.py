@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from debatebench.query.one_debate import find_debate, outcome_of, seats_of, verdict_table
+from debatebench.query.one_debate import facts_of, find_debate, speaker_of, verdict_table
 from debatebench.shared.markdown import markdown_block, markdown_text
 from debatebench.shared.result_formats import render
 
@@ -27,13 +27,12 @@ def drawn_debates(con: duckdb.DuckDBPyConnection, run_tag: str, count: int, seed
 def debate_document(con: duckdb.DuckDBPyConnection, run_tag: str, debate_id: str) -> str:
     """A debate as Markdown: motion, speeches, verdicts, and what the judges wrote. Nothing in a text comes to life."""
     debate = find_debate(con, debate_id, run_tag)
-    about = "\n".join(f"- {name}: {markdown_text(value)}" for name, value in _about(debate))
+    about = "\n".join(f"- {name}: {markdown_text(value)}" for name, value in facts_of(debate))
     parts = [f"# {markdown_text(debate['motion'] or '')}", about]
     if debate["info_slide"]:
         parts += ["## Information slide", markdown_block(debate["info_slide"])]
     for turn in debate["turns"]:
-        speaker = f"{turn['position'].upper()} {turn['stage'] or ''}".strip()
-        parts.append(f"## {markdown_text(speaker)}: {markdown_text(turn['model_id'] or '–')}")
+        parts.append(f"## {markdown_text(speaker_of(turn))}: {markdown_text(turn['model_id'] or '–')}")
         parts += [f"Task: {markdown_text(turn['instruction'])}"] if turn.get("instruction") else []
         parts.append(markdown_block(turn["content"]))
     parts.append("## Verdicts")
@@ -47,17 +46,3 @@ def debate_document(con: duckdb.DuckDBPyConnection, run_tag: str, debate_id: str
         parts.append(markdown_text(note["title"]))
         parts += [markdown_block(note["text"])] if note["text"] else []
     return "\n\n".join(parts) + "\n"
-
-
-def _about(debate: dict[str, Any]) -> list[tuple[str, str]]:
-    """What stands above the speeches: name and value."""
-    rows = [
-        ("debate", f"{debate['debate_id']} of run '{debate['run_tag']}'"),
-        ("topic", f"{debate['topic_id']} ({debate['category'] or 'no category'})"),
-        *((position, debater or "–") for position, debater in seats_of(debate)),
-        outcome_of(debate),
-    ]
-    if debate["source_debate_id"] is not None:
-        source = f"debate {debate['source_debate_id']} of run '{debate['source_run_tag']}'"
-        rows.append(("speeches", f"those of {source}, trial {debate['trial']}"))
-    return rows

@@ -186,22 +186,26 @@ def debate_text(debate: dict[str, Any]) -> str:
 def _heading(debate: dict[str, Any]) -> list[str]:
     from debatebench.shared.visible_text import visible
 
-    lines = [
-        debate["motion"],
-        "",
-        f"debate    {debate['debate_id']} of run '{debate['run_tag']}'",
-        f"topic     {debate['topic_id']} ({debate['category'] or 'no category'})",
-        *(f"{position:<8}  {debater or '–'}" for position, debater in seats_of(debate)),
-        f"status    {debate['status']}" + (f": {debate['status_reason']}" if debate["status_reason"] else ""),
-        "{:<8}  {}".format(*outcome_of(debate))
+    lines = [debate["motion"], "", *(f"{name:<8}  {value}" for name, value in facts_of(debate))]
+    slide = ["", "Info slide:", "", _quoted(debate["info_slide"])] if debate["info_slide"] else []
+    return [*map(visible, lines), *slide]
+
+
+def facts_of(debate: dict[str, Any]) -> list[tuple[str, str]]:
+    """What stands above the speeches of a debate: name and value."""
+    facts = [
+        ("debate", f"{debate['debate_id']} of run '{debate['run_tag']}'"),
+        ("topic", f"{debate['topic_id']} ({debate['category'] or 'no category'})"),
+        *((position, debater or "–") for position, debater in seats_of(debate)),
+        ("status", debate["status"] + (f": {debate['status_reason']}" if debate["status_reason"] else "")),
+        _outcome(debate)
         if debate.get("attack") is None
-        else f"attack    {debate['attack']}, by {debate['attack_side']}; clean: {debate['clean_debate_id'] or '–'}",
+        else ("attack", f"{debate['attack']}, by {debate['attack_side']}; clean: {debate['clean_debate_id'] or '–'}"),
     ]
     if debate["source_debate_id"] is not None:
         source = f"debate {debate['source_debate_id']} of run '{debate['source_run_tag']}'"
-        lines.append(f"speeches  those of {source}, trial {debate['trial']}")
-    slide = ["", "Info slide:", "", _quoted(debate["info_slide"])] if debate["info_slide"] else []
-    return [*map(visible, lines), *slide]
+        facts.append(("speeches", f"those of {source}, trial {debate['trial']}"))
+    return facts
 
 
 def seats_of(debate: dict[str, Any]) -> list[tuple[str, str | None]]:
@@ -211,7 +215,7 @@ def seats_of(debate: dict[str, Any]) -> list[tuple[str, str | None]]:
     return list({turn["position"]: turn["model_id"] for turn in debate["turns"]}.items())
 
 
-def outcome_of(debate: dict[str, Any]) -> tuple[str, str]:
+def _outcome(debate: dict[str, Any]) -> tuple[str, str]:
     """`winner`, and who won a debate and why, in words; of four teams `places`, and the place of each."""
     if debate.get("teams"):
         judges = counted(debate["teams"][0]["count_judges"], "judge")
@@ -239,12 +243,16 @@ def _speeches(turns: list[dict[str, Any]]) -> list[str]:
 
     lines = []
     for turn in turns:
-        speaker = f"{turn['position'].upper()} {turn['stage'] or ''}".strip()
         mark = " (altered by the attack)" if turn.get("is_attacked") else ""
-        lines += ["", visible(f"── {speaker}: {turn['model_id']}{mark}")]
+        lines += ["", visible(f"── {speaker_of(turn)}: {turn['model_id']}{mark}")]
         lines += [visible(f"   (task: {turn['instruction']})")] if turn.get("instruction") else []
         lines += ["", _quoted(turn["content"])]
     return lines
+
+
+def speaker_of(turn: dict[str, Any]) -> str:
+    """The position and stage of a speech."""
+    return f"{turn['position'].upper()} {turn['stage'] or ''}".strip()
 
 
 def _verdicts(verdicts: list[dict[str, Any]]) -> list[str]:
