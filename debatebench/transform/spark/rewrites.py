@@ -493,3 +493,6 @@ _BY_NAME: dict[str, Rewrite] = {
     "list_sum": list_sum,
     "strlen": strlen,
 }
+
+TRANSLATED_FUNCTIONS = frozenset(_BY_NAME)
+"""The functions that sqlglot has no class for, and that are translated."""
