@@ -26,12 +26,13 @@ DOCS = HERE.parent
 REPOSITORY = DOCS.parent
 
 SECTIONS: dict[str, tuple[str, ...]] = {
+    "Tutorial": ("tutorial.md", "tutorial-hosted.md"),
     "How to": (
         *("running.md", "runs.md", "importing.md", "verdicts.md", "judging.md", "debateflow.md"),
         *("querying.md", "comparing.md", "publishing.md", "exporting.md", "python-api.md", "mcp.md"),
         *("ci.md", "sql-models.md", "extending.md"),
     ),
-    "Methods": ("statistics.md", "faults.md", "architecture.md"),
+    "Methods": ("philosophy.md", "statistics.md", "faults.md", "architecture.md"),
 }
 """The pages of docs/ in their order. One that is in no section is a how-to, after all others."""
 _OF_REFERENCE = ("marts.md",)
@@ -110,6 +111,7 @@ def navigation(pages: Iterable[str]) -> list[Any]:
     ]
     return [
         {"Start": _FIRST},
+        {"Tutorial": sections["Tutorial"]},
         {"How to": sections["How to"]},
         {"Reference": reference},
         {"Methods": sections["Methods"]},
