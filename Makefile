@@ -13,7 +13,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs check test test-dbt test-datasets test-docs static lint clean
+.PHONY: help demo docs check test test-dbt test-datasets test-docs bench static lint clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
@@ -71,10 +71,15 @@ docs: $(VENV)/.installed .venv-docs/.installed  ## Write docs/marts.md and what 
 test-docs: $(VENV)/.installed-test .venv-docs/.installed  ## Build the documentation site, and try it in a browser
 	DEBATEBENCH_MKDOCS=$(CURDIR)/.venv-docs/bin/mkdocs $(BIN)/python -m pytest -s tests/test_documentation_site.py
 
+EFFORT ?= quick
+
+bench: $(VENV)/.installed  ## Measure speed beside peers: five minutes once they are installed; EFFORT=full takes hours
+	$(BIN)/python benchmarks/bench.py --effort $(EFFORT)
+
 lint: $(VENV)/.installed-test  ## Mend style, then check types
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/mypy
 
 clean:  ## Remove what tools have left; journals, imports and the warehouse stay
-	rm -rf $(VENV) .venv-dbt .venv-docs build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-dbt .venv-docs .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
