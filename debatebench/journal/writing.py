@@ -299,7 +299,7 @@ class Journal:
     def _refusal(self, what: str, error: OSError) -> DebatebenchError:
         return DebatebenchError(
             f"The journal {self.path} cannot be {what}: {error.strerror}. "
-            "Free space or repair the disk, and run the same command again; the run resumes where it stopped."
+            "Free space or repair the disk, and run the same command again: what was written before is kept."
         )
 
     def close(self) -> None:
