@@ -65,7 +65,7 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(bench: ModuleType, table: Path, tmp_path: Path):
-    """Run `bench.py` on the small table → its exit code. Environments cannot be made, because a file is in their place."""
+    """Run `bench.py` on the small table → its exit code. No environment can be made: a file is in its place."""
     (tmp_path / "venvs").write_text("")
 
     def main(*words: str) -> int:
