@@ -1,4 +1,4 @@
-"""The commands about SQL models: test, lineage, diff-models, transpile, docs; and the guide that explains them, executed."""
+"""The commands about SQL models (test, lineage, diff-models, transpile, docs); and the guide to them, executed."""
 
 from __future__ import annotations
 
