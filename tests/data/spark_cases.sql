@@ -119,7 +119,7 @@ t.rows group by k
 select k as id, any_value(case when id in (1, 5) then n end) as v from t.rows group by k
 
 --- a_quantile_is_interpolated
-select k as id, quantile_cont(n, 0.9) as a, median(x) as b, quantile_cont(d, 0.5) as c from t.rows group by k
+select k as id, quantile_cont(n, 0.9) as a, median(x) as b from t.rows group by k
 
 --- texts_are_joined_without_nulls
 select id, concat(text, ':', n) as a, concat_ws('-', k, text, n) as b, array_to_string(words, '+') as c, text
@@ -127,7 +127,8 @@ select id, concat(text, ':', n) as a, concat_ws('-', k, text, n) as b, array_to_
 
 --- flags_and_classes_of_patterns
 select id, regexp_replace(text, 'an', 'AN', 'g') as a, regexp_replace(text, 'an', 'AN') as b,
-regexp_matches(text, 'ANT') as c, regexp_extract(text, '([0-9]+)$', 1) as e, regexp_replace(text,
+regexp_matches(text, 'größe', 'i') as c,
+regexp_replace(text, '(a)(n)', '\2$\1') as i, regexp_replace(text, '(a)(n)', '\2\1', 'gi') as j, regexp_extract(text, '([0-9]+)$', 1) as e, regexp_replace(text,
 '[\p{Latin}\P{L}]+', '', 'g') as f, not regexp_matches(text, '[\p{L}\p{N}]') as g, regexp_extract(text, 'n')
 as h from t.rows
 
@@ -192,3 +193,6 @@ c from t.rows where id in (1, 3)
 
 --- a_python_function_with_a_struct_of_lists
 select 1 as id, bradley_terry_ratings([1, 1, 2], [2, 3, 3], [2, 1, 1], [0, 1, 0], [1, 0, 1], 400).rating as v
+
+--- a_named_window_in_front_of_a_minus
+select id, sum(n) over w - rows.n as v from t.rows window w as (partition by k)

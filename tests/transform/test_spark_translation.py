@@ -107,8 +107,8 @@ def test_the_translation_gives_the_same_rows(name: str, duck: duckdb.DuckDBPyCon
     frame = spark.sql(text)
     result = duck.execute(CASES[name])
     columns = [column[0] for column in result.description or ()]
-    ours = sorted((_plain(row) for row in result.fetchall()), key=repr)
-    theirs = sorted((_plain(row) for row in frame.collect()), key=repr)
+    ours = sorted((_plain(list(row)) for row in result.fetchall()), key=repr)
+    theirs = sorted((_plain(list(row)) for row in frame.collect()), key=repr)
     assert frame.columns == columns
     assert len(ours) == len(theirs), text
     for one, other in zip(ours, theirs, strict=True):
