@@ -274,3 +274,22 @@ def test_a_plan_is_written_once_and_never_over_another(two: Path) -> None:
 def test_the_limit_on_cost_is_divided(two: Path) -> None:
     done = shard(two, "3/3", "--dry-run")
     assert re.search(r"Shard 3/3 of run 'june': 2 of 6 debates, 3\d\.\d% of what the plan takes\.", done.err)
+
+
+def test_a_changed_configuration_is_named_and_the_plan_is_played_as_it_was(two: Path) -> None:
+    before = shard(two, "3/3", "--dry-run")
+    assert "configuration" not in before.err
+    assert debatebench(two, "init").code == 0
+    prompt = next((two / "configs" / "prompts").glob("judge*.md"))
+    prompts = sorted((two / "configs" / "prompts").rglob("*.md"))
+    assert prompt in prompts
+    for each in prompts:
+        each.write_text(each.read_text(encoding="utf-8") + "\nBe brief.\n", encoding="utf-8")
+    after = shard(two, "3/3", "--dry-run")
+    assert after.code == 0
+    assert re.search(r"played as it was frozen; the configuration here differs in .*prompt", after.err)
+    assert after.out == before.out
+    (two / "configs" / "models.yaml").write_text("models: [{", encoding="utf-8")
+    broken = shard(two, "3/3", "--dry-run")
+    assert (broken.code, broken.out) == (0, before.out)
+    assert "could not be made from the configuration here" in broken.err
