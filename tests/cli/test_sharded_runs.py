@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -19,6 +20,9 @@ from built_warehouse import begin_built
 from command_line import Done, debatebench
 
 from debatebench.journal.lines import encode_line
+from debatebench.output.view.playing import ProgressFiles
+from debatebench.shared.amounts import amount_text
+from debatebench.shared.workspace import Workspace
 
 SMALL = ("--sample-topics", "1", "--debater", "sim-atlas", "--debater", "sim-breeze", "--debater", "sim-cedar")
 # What is about the time at which something was done, or follows from it.
@@ -162,15 +166,21 @@ def test_a_copy_of_a_shard_counts_once_and_a_second_playing_is_refused(two: Path
     folder = journals(two)
     lines = (folder / "2-of-3.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "earlier copy.jsonl").write_bytes(b"".join(lines[:9]) + lines[9][:20])
+    other = shutil.copytree(two, two.parent / "other")
     assert "landed 4 debates" in debatebench(two, "land").err
-    shutil.copyfile(folder / "2-of-3.jsonl", two / "kept")
-    (folder / "2-of-3.jsonl").unlink()
-    (folder / "earlier copy.jsonl").unlink()
-    assert shard(two, "2/3").code == 0
-    shutil.move(two / "kept", folder / "other machine.jsonl")
+    for name in ("2-of-3.jsonl", "earlier copy.jsonl"):
+        (journals(other) / name).unlink()
+    assert shard(other, "2/3").code == 0
+    shutil.copy(journals(other) / "2-of-3.jsonl", folder / "other machine.jsonl")
     done = debatebench(two, "land", "--run-tag", "june")
     assert done.code == 3
     assert "are both shard 2/3 with different contents, so it was played twice" in done.error_line
+    # The warehouse keeps what it has, and refuses the other playing alone, too.
+    shutil.move(folder / "other machine.jsonl", folder / "2-of-3.jsonl")
+    (folder / "earlier copy.jsonl").unlink()
+    done = debatebench(two, "land", "--run-tag", "june")
+    assert done.code == 3
+    assert "2-of-3.jsonl has lost or changed records since run 'june' was landed" in done.error_line
 
 
 def test_a_shard_of_another_plan_or_cut_is_named(two: Path, tmp_path: Path) -> None:
@@ -221,6 +231,15 @@ def test_a_frozen_plan_takes_no_option_that_would_change_it(two: Path) -> None:
         assert f"{option[0]} changes a plan, and a plan in a file is frozen" in refused.error_line
     refused = debatebench(two, "run", "--shard", "3/3")
     assert "name the plan with --plan FILE" in refused.error_line
+
+
+def test_the_progress_of_a_run_is_that_of_its_shards_together(played: Path) -> None:
+    found = ProgressFiles(Workspace(played)).read()
+    assert list(found) == ["june"]
+    assert (found["june"].is_playing, found["june"].done, found["june"].planned) == (False, 4, 4)
+    files = sorted((played / "warehouse" / "progress").glob("june.*.json"))
+    spent = sum(Decimal(json.loads(file.read_text())["cost_usd"]["simulated"]) for file in files)
+    assert dict(found["june"].facts)["Cost"].startswith(f"${amount_text(spent)}")
 
 
 def _damaged(plan: bytes) -> dict[str, bytes]:
