@@ -248,6 +248,13 @@ def _reparse(workspace: Workspace, run_tags: Sequence[str] | None, prices: Path 
         note(f"The tokens or cost of {sum(row.changed_attempts for row in costs):,} attempts are read differently.")
 
 
+class Engine(StrEnum):
+    """What computes the SQL models."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
 def build(
     context: typer.Context,
     select: Annotated[
@@ -269,8 +276,54 @@ def build(
             help="With --from-journals: leave this run out. Repeatable.",
         ),
     ] = None,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            "--engine",
+            help="duckdb builds in the warehouse; spark builds from --source into --target, see docs/spark.md.",
+        ),
+    ] = Engine.DUCKDB,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master",
+            metavar="URL",
+            help="With --engine spark: local[2], spark://HOST:PORT or sc://HOST. Default: as Spark is configured.",
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="URL",
+            help="With --engine spark: the landed rows, as `export --format parquet --select 'raw.*'` writes them.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", metavar="URL", help="With --engine spark: where the tables of the SQL models go."),
+    ] = None,
+    table_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="With --engine spark: how tables are stored: parquet, orc, or what the session has besides, such as "
+            "delta. Default: parquet.",
+        ),
+    ] = None,
 ) -> None:
     """Build the SQL models and ratings in the warehouse."""
+    if engine is Engine.SPARK:
+        if select or from_journals or without:
+            raise UsageError("--engine spark builds all SQL models; leave out --select, --from-journals and --without.")
+        if source is None or target is None:
+            raise UsageError("--engine spark needs --source and --target.")
+        _build_on_spark(workspace_of(context), master, source, target, table_format or "parquet", full_refresh)
+        return
+    given = {"--master": master, "--source": source, "--target": target, "--format": table_format}
+    if alone := next((option for option, value in given.items() if value is not None), None):
+        raise UsageError(f"{alone} needs --engine spark.")
     from debatebench.warehouse.up_to_date import build_is_current
 
     if without and not from_journals:
@@ -296,6 +349,24 @@ def build(
     except UnbuiltError:
         raise SqlModelError(str(update.unbuilt)) from None
     say(f"{workspace.database} is up to date.")
+
+
+def _build_on_spark(
+    workspace: Workspace, master: str | None, source: str, target: str, table_format: str, full_refresh: bool
+) -> None:
+    """Build the SQL models of a workspace on Spark, and print what was done."""
+    from debatebench.query.sql_project import load_project
+    from debatebench.transform.spark.engine import build_on_spark
+    from debatebench.transform.spark.session import spark_session
+
+    project = load_project(workspace.files("sql", "**/*"))
+    with spark_session(master) as spark:
+        done = build_on_spark(spark, project, source, target, table_format=table_format, full_refresh=full_refresh)
+    if not done.built:
+        say("Nothing has changed since the last build.")
+        return
+    note(f"built {len(done.built)} SQL models; {len(done.families)} of {done.count} families of runs had changed")
+    say(f"{target} is up to date.")
 
 
 def rate(

@@ -1,0 +1,163 @@
+"""Build the SQL models on Spark: each family in a worker, then what looks across families, and only what changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from debatebench.shared.activity import doing
+from debatebench.shared.errors import SqlDataError, SqlModelError
+from debatebench.shared.files import shown_path
+from debatebench.shared.hashing import hash_of
+from debatebench.transform.build_state import inputs_sha256
+from debatebench.transform.scope import scopes
+from debatebench.transform.spark.across import across_rows
+from debatebench.transform.spark.family_build import PACKED, REPORT, Recipe, packed_family
+from debatebench.transform.spark.relations import Relation, relations
+from debatebench.transform.spark.source import Family, landed_families
+from debatebench.transform.spark.state import TargetState, read_state, write_state
+from debatebench.transform.spark.target import REPLACES_PARTS, Target
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from debatebench.transform.project import Project
+
+# Jobs that write small tables mostly wait for Spark's planner, so several are planned at once.
+_JOBS_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SparkBuild:
+    """What a build did. `built` are the SQL models that were written, and `families` those that changed of `count`."""
+
+    built: tuple[str, ...]
+    families: tuple[tuple[str, ...], ...]
+    count: int
+
+
+def build_on_spark(
+    spark: SparkSession, project: Project, source: str, target: str, *, table_format: str, full_refresh: bool = False
+) -> SparkBuild:
+    """Bring the tables below `target` up to date with `project` and with the landed files below `source`.
+
+    Only families whose files changed are built again, and all of them after a change of SQL; what looks across families
+    is built when anything changed. A build that fails leaves behind what the next one needs to finish it.
+
+    Raises `UsageError` for a source or target that cannot be used, and `SqlModelError` for a SQL model that fails.
+    """
+    work = _Build(spark, project, Target(spark, target, table_format, project.domain.part))
+    found = landed_families(spark, source, project.domain)
+    before = read_state(spark, target)
+    inputs = hash_of(inputs_sha256(project), table_format)
+    is_new = full_refresh or before.inputs != inputs or table_format not in REPLACES_PARTS
+    kept = {} if is_new else {f.sha256: list(f.parts) for f in found if f.sha256 in before.families}
+    changed = [family for family in found if family.sha256 not in kept]
+    gone = {part for sha256, parts in before.families.items() if sha256 not in kept for part in parts}
+    if not (is_new or changed or gone) and before.is_whole:
+        return SparkBuild((), (), len(found))
+    begun = replace(before, number=before.number + 1, inputs=inputs, families=kept, is_whole=False)
+    write_state(spark, target, begun)
+    parts = None if is_new else {*gone, *(part for family in changed for part in family.parts)}
+    rows = work.families(changed, before.rows, parts)
+    work.across()
+    write_state(
+        spark,
+        target,
+        TargetState(begun.number + 1, inputs, {f.sha256: list(f.parts) for f in found}, rows, is_whole=True),
+    )
+    return SparkBuild(tuple(work.built), tuple(family.parts for family in changed), len(found))
+
+
+class _Build:
+    """One build into a target."""
+
+    def __init__(self, spark: SparkSession, project: Project, target: Target) -> None:
+        self.spark, self.project, self.target = spark, project, target
+        self.relations: dict[str, Relation] = relations(project)
+        columns = {name: relation.types for name, relation in self.relations.items()}
+        self.scopes = scopes(project.models, columns, project.domain.part)
+        self.built: list[str] = []
+
+    def families(
+        self, changed: Sequence[Family], before: Mapping[str, Mapping[str, int]], parts: Collection[str] | None
+    ) -> dict[str, dict[str, int]]:
+        """Write the rows of these families, in place of those of `parts` or of all; return the number of all rows.
+
+        `before` are the numbers of rows before: SQL model → part → rows.
+        """
+        names = [name for name, scope in self.scopes.items() if scope != "whole"]
+        if not changed and parts is not None:
+            changed = [Family((), (), "")]
+        self.target.stage(self._packed(names, changed))
+        counts = self._counts(changed)
+        rows: dict[str, dict[str, int]] = {}
+        todo: list[tuple[str, set[str]]] = []
+        for name in names:
+            standing = {} if parts is None else {p: n for p, n in before.get(name, {}).items() if p not in parts}
+            rows[name] = {**standing, **counts.get(name, {})}
+            had = set() if parts is None else {p for p, n in before.get(name, {}).items() if p in parts and n}
+            todo.append((name, had - {p for p, n in counts.get(name, {}).items() if n}))
+
+        def write(each: tuple[str, set[str]]) -> None:
+            name, gone = each
+            staged = self.target.staged_rows(name, self.relations[name].schema)
+            # What is fixed comes out of every family's task.
+            is_fixed = self.scopes[name] == "fixed"
+            self.target.write(name, staged.distinct() if is_fixed else staged, None if is_fixed else parts, gone)
+
+        self._each("Writing tables", todo, write)
+        self.built += names
+        self.target.clear_stage()
+        return rows
+
+    def _packed(self, names: Collection[str], changed: Sequence[Family]) -> DataFrame:
+        """What a task for each family returns."""
+        models = tuple(model for name, model in self.project.models.items() if name in set(names))
+        recipe = Recipe(self.project.domain, dict(self.project.macros), models, frozenset(names))
+
+        def work(batches: Iterator[Any]) -> Iterator[Any]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from packed_family(recipe, changed[number])
+
+        count = len(changed)
+        return self.spark.range(0, count, 1, count).mapInArrow(work, PACKED)
+
+    def _counts(self, changed: Sequence[Family]) -> dict[str, dict[str, int]]:
+        """SQL model → part → number of rows of the families that were built; raises what their reports say is wrong."""
+        found: dict[str, dict[str, int]] = {}
+        for (packed,) in self.target.staged(REPORT).select("packed").collect():
+            report = json.loads(bytes(packed))
+            if "error" in report:
+                raise self._failure(report)
+            for name, by_part in report["rows"].items():
+                found.setdefault(name, {}).update(by_part)
+        return found
+
+    def _failure(self, report: Mapping[str, Any]) -> SqlModelError:
+        whose = f"the family of {', '.join(report['parts'])}"
+        if report["model"] is None:
+            return SqlDataError(f"The landed rows of {whose} cannot be read: {report['error']}")
+        file = shown_path(self.project.models[report["model"]].file)
+        return SqlModelError(f"SQL model {report['model']} ({file}) failed for {whose}: {report['error']}")
+
+    def across(self) -> None:
+        """Write what looks across families, each SQL model after those that it reads."""
+        names = [name for name, scope in self.scopes.items() if scope == "whole"]
+        for number, name in enumerate(names):
+            doing("Building SQL models across families", number, len(names))
+            model = self.project.models[name]
+            rows = across_rows(self.spark, self.project, model, self.relations, self.target.read)
+            self.target.write(name, rows, None)
+            self.built.append(name)
+
+    def _each(self, what: str, todo: Sequence[Any], write: Any) -> None:
+        done = 0
+        with ThreadPoolExecutor(_JOBS_AT_ONCE) as pool:
+            for _ in pool.map(write, todo):
+                done += 1
+                doing(what, done, len(todo))
