@@ -90,7 +90,7 @@ NOT_RUN = {
     "needs a browser": 1,
     "needs a token": 1,
     "needs a key": 3,
-    "needs the network": 1,
+    "needs the network": 2,
     "needs PanelBench": 1,
     "is the test": 1,
 }

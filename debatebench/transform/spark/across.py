@@ -39,12 +39,14 @@ def across_rows(
 
     for name in model.dependencies:
         read(name, relations[name].schema).createOrReplaceTempView(_view(*name.split(".", 1)))
-    register_functions(spark, project.domain.functions, model.query.functions)
+    functions = project.domain.functions
+    register_functions(spark, functions, model.query.functions)
+    returns = {each: functions.signature(each).returns for each in functions.python_functions(model.query.functions)}
     query = parse_one(expand(model.query.sql, project.macros), dialect="duckdb")
     assert isinstance(query, exp.Query)  # noqa: S101 - a SQL model was checked to be one
     columns = {name: relations[name].types for name in model.dependencies}
     try:
-        rows = spark.sql(spark_query(query, _view, columns))
+        rows = spark.sql(spark_query(query, _view, columns, returns))
     except SqlglotError as error:
         raise SqlModelError(f"{_where(model)} cannot be translated for Spark: {error}") from None
     except Exception as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.transform.spark.translation import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,11 +31,7 @@ _SETTINGS = {
     # More tasks than this only cost time where a table is small; adaptive execution joins the rest.
     "spark.sql.shuffle.partitions": "8",
 }
-_OF_EVERY_SESSION = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.sources.partitionOverwriteMode": "dynamic",
-}
+_OF_EVERY_SESSION = {**SETTINGS, "spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
 
 @contextmanager
