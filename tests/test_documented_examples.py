@@ -92,6 +92,7 @@ NOT_RUN = {
     "needs a key": 3,
     "needs the network": 2,
     "needs PanelBench": 1,
+    "needs Spark": 1,
     "is the test": 1,
 }
 """Why blocks of shell are not run, and how many."""

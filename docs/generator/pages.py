@@ -28,7 +28,7 @@ REPOSITORY = DOCS.parent
 SECTIONS: dict[str, tuple[str, ...]] = {
     "How to": (
         *("running.md", "runs.md", "importing.md", "verdicts.md", "judging.md", "debateflow.md"),
-        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "python-api.md", "mcp.md"),
+        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "spark.md", "python-api.md", "mcp.md"),
         *("ci.md", "sql-models.md", "extending.md"),
     ),
     "Methods": ("statistics.md", "faults.md", "architecture.md"),

@@ -7,6 +7,7 @@ rows of all SQL models, whose columns differ. `unpacked` is the way back, in ano
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -55,7 +56,7 @@ def packed_family(recipe: Recipe, family: Family) -> Iterator[pa.RecordBatch]:
 
     rows: dict[str, dict[str, int]] = {}
     report: dict[str, Any] = {"parts": family.parts, "rows": rows}
-    with tempfile.TemporaryDirectory(prefix="debatebench-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"debatebench-worker-{os.getpid()}-") as folder:
         settings: dict[str, Any] = {**NO_EXTENSIONS, "threads": 1, "memory_limit": _MEMORY, "temp_directory": folder}
         with closing(duckdb.connect(config=settings)) as con:
             model = None

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,8 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
 
     Raises `UsageError` without pyspark or Java, and `DebatebenchError` for a master that does not answer.
     """
+    # It is said of pandas 3 even where Arrow alone is used.
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     with _quiet_start():
         session = _started(master)
     try:
