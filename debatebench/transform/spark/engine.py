@@ -104,7 +104,12 @@ class _Build:
 
         def write(each: tuple[str, set[str]]) -> None:
             name, gone = each
-            staged = self.target.staged_rows(name, self.relations[name].schema)
+            schema = self.relations[name].schema
+            if schema.names == [self.target.part]:
+                # A table is not cut by its only column, so it is written whole, out of the numbers of its rows.
+                self.target.write(name, self.target.counted_rows(rows[name]), None)
+                return
+            staged = self.target.staged_rows(name, schema)
             # What is fixed comes out of every family's task.
             is_fixed = self.scopes[name] == "fixed"
             self.target.write(name, staged.distinct() if is_fixed else staged, None if is_fixed else parts, gone)

@@ -49,6 +49,10 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
         for name, value in _OF_EVERY_SESSION.items():
             session.conf.set(name, value)
         yield session
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] in ("pyspark", "py4j", "grpc"):
+            raise DebatebenchError(f"Spark stopped: {reason(error)}") from error
+        raise
     finally:
         session.stop()
 

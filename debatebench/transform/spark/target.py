@@ -5,7 +5,7 @@ Spark's own protocol decides which attempt of a task counts, so that a task that
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ class Target:
 
     def write(self, name: str, rows: DataFrame, parts: Collection[str] | None, gone: Collection[str] = ()) -> None:
         """Replace a table, or only its rows of `parts`; `gone` are those whose rows go for good."""
-        is_cut = self.part in rows.columns
+        is_cut = self.part in rows.columns and len(rows.columns) > 1
         writer = rows.write.format(self.format).mode("overwrite")
         if is_cut:
             writer = writer.partitionBy(self.part)
@@ -58,6 +58,11 @@ class Target:
             for each in gone:
                 empty = rows.drop(self.part).limit(0).write.format(self.format).mode("overwrite")
                 empty.option("partitionOverwriteMode", "static").save(f"{self.place(name)}/{self.part}={each}")
+
+    def counted_rows(self, counts: Mapping[str, int]) -> DataFrame:
+        """Rows that only name their part, out of the number for each part."""
+        rows = self.spark.createDataFrame(list(counts.items()), "part string, row_count int")
+        return rows.selectExpr(f"explode(array_repeat(part, row_count)) as {self.part}")
 
     # --- rows on their way from a family's task to their tables ---
 
