@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli.common import (
+    Engine,
+    EngineOption,
     FormatOption,
+    MasterOption,
     RunTagsOption,
+    TargetOption,
     chosen_runs,
     note,
     now,
     of_run,
+    only_on_spark,
     print_rows,
     say,
     warn,
@@ -248,13 +253,6 @@ def _reparse(workspace: Workspace, run_tags: Sequence[str] | None, prices: Path 
         note(f"The tokens or cost of {sum(row.changed_attempts for row in costs):,} attempts are read differently.")
 
 
-class Engine(StrEnum):
-    """What computes the SQL models."""
-
-    DUCKDB = "duckdb"
-    SPARK = "spark"
-
-
 def build(
     context: typer.Context,
     select: Annotated[
@@ -276,21 +274,8 @@ def build(
             help="With --from-journals: leave this run out. Repeatable.",
         ),
     ] = None,
-    engine: Annotated[
-        Engine,
-        typer.Option(
-            "--engine",
-            help="duckdb builds in the warehouse; spark builds from --source into --target, see docs/spark.md.",
-        ),
-    ] = Engine.DUCKDB,
-    master: Annotated[
-        str | None,
-        typer.Option(
-            "--master",
-            metavar="URL",
-            help="With --engine spark: local[2], spark://HOST:PORT or sc://HOST. Default: as Spark is configured.",
-        ),
-    ] = None,
+    engine: EngineOption = Engine.DUCKDB,
+    master: MasterOption = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -299,10 +284,7 @@ def build(
             help="With --engine spark: the landed rows, as `export --format parquet --select 'raw.*'` writes them.",
         ),
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="URL", help="With --engine spark: where the tables of the SQL models go."),
-    ] = None,
+    target: TargetOption = None,
     table_format: Annotated[
         str | None,
         typer.Option(
@@ -321,9 +303,7 @@ def build(
             raise UsageError("--engine spark needs --source and --target.")
         _build_on_spark(workspace_of(context), master, source, target, table_format or "parquet", full_refresh)
         return
-    given = {"--master": master, "--source": source, "--target": target, "--format": table_format}
-    if alone := next((option for option, value in given.items() if value is not None), None):
-        raise UsageError(f"{alone} needs --engine spark.")
+    only_on_spark({"--master": master, "--source": source, "--target": target, "--format": table_format})
     from debatebench.warehouse.up_to_date import build_is_current
 
     if without and not from_journals:

@@ -164,19 +164,19 @@ from debatebench.landing.land import create_raw_tables
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.scope import scopes
-from debatebench.transform.spark.across import across_rows
 from debatebench.transform.spark.relations import relations
 from debatebench.transform.spark.session import spark_session
 from debatebench.transform.spark.target import Target
+from debatebench.transform.spark.translated_queries import TranslatedQueries
 from pathlib import Path
 project = load_project(Workspace(Path(sys.argv[1])).files("sql", "**/*"))
 known = relations(project)
 found = scopes(project.models, {name: each.types for name, each in known.items()}, project.domain.part)
 with spark_session("local[1]") as spark:
-    target = Target(spark, sys.argv[2], "parquet", project.domain.part)
+    queries = TranslatedQueries(project, known, Target(spark, sys.argv[2], "parquet", project.domain.part))
     for name in (each for each, scope in found.items() if scope == "whole"):
         print("MODEL", name)
-        across_rows(spark, project, project.models[name], known, target.read).explain()
+        queries.rows_of(project.models[name]).explain()
 """
 
 

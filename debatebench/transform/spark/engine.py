@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from debatebench.shared.activity import doing
 from debatebench.shared.errors import SqlDataError, SqlModelError
 from debatebench.shared.files import shown_path
-from debatebench.shared.hashing import hash_of
 from debatebench.transform.build_state import inputs_sha256
 from debatebench.transform.scope import scopes
-from debatebench.transform.spark.across import across_rows
 from debatebench.transform.spark.family_build import PACKED, REPORT, Recipe, packed_family
 from debatebench.transform.spark.relations import Relation, relations
 from debatebench.transform.spark.source import Family, landed_families
-from debatebench.transform.spark.state import TargetState, read_state, write_state
+from debatebench.transform.spark.state import read_state, write_state
 from debatebench.transform.spark.target import REPLACES_PARTS, Target
+from debatebench.transform.spark.translated_queries import TranslatedQueries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,23 +51,21 @@ def build_on_spark(
     work = _Build(spark, project, Target(spark, target, table_format, project.domain.part))
     found = landed_families(spark, source, project.domain)
     before = read_state(spark, target)
-    inputs = hash_of(inputs_sha256(project), table_format)
-    is_new = full_refresh or before.inputs != inputs or table_format not in REPLACES_PARTS
+    inputs = inputs_sha256(project)
+    is_same = (before.inputs, before.format) == (inputs, table_format)
+    is_new = full_refresh or not is_same or table_format not in REPLACES_PARTS
     kept = {} if is_new else {f.sha256: list(f.parts) for f in found if f.sha256 in before.families}
     changed = [family for family in found if family.sha256 not in kept]
     gone = {part for sha256, parts in before.families.items() if sha256 not in kept for part in parts}
     if not (is_new or changed or gone) and before.is_whole:
         return SparkBuild((), (), len(found))
-    begun = replace(before, number=before.number + 1, inputs=inputs, families=kept, is_whole=False)
+    begun = replace(before, number=before.number + 1, inputs=inputs, families=kept, format=table_format, is_whole=False)
     write_state(spark, target, begun)
     parts = None if is_new else {*gone, *(part for family in changed for part in family.parts)}
     rows = work.families(changed, before.rows, parts)
     work.across()
-    write_state(
-        spark,
-        target,
-        TargetState(begun.number + 1, inputs, {f.sha256: list(f.parts) for f in found}, rows, is_whole=True),
-    )
+    ended = {family.sha256: list(family.parts) for family in found}
+    write_state(spark, target, replace(begun, number=begun.number + 1, families=ended, rows=rows, is_whole=True))
     return SparkBuild(tuple(work.built), tuple(family.parts for family in changed), len(found))
 
 
@@ -153,11 +150,10 @@ class _Build:
     def across(self) -> None:
         """Write what looks across families, each SQL model after those that it reads."""
         names = [name for name, scope in self.scopes.items() if scope == "whole"]
+        queries = TranslatedQueries(self.project, self.relations, self.target)
         for number, name in enumerate(names):
             doing("Building SQL models across families", number, len(names))
-            model = self.project.models[name]
-            rows = across_rows(self.spark, self.project, model, self.relations, self.target.read)
-            self.target.write(name, rows, None)
+            self.target.write(name, queries.rows_of(self.project.models[name]), None)
             self.built.append(name)
 
     def _each(self, what: str, todo: Sequence[Any], write: Any) -> None:

@@ -21,11 +21,13 @@ class TargetState:
 
     number: int = 0
     inputs: str = ""
-    """Hash of the SQL files, the format of the tables and the code that builds them."""
+    """Hash of the SQL files and of the code that builds them."""
     families: dict[str, list[str]] = field(default_factory=dict)
     """Hash of a family's content → its parts."""
     rows: dict[str, dict[str, int]] = field(default_factory=dict)
     """SQL model → part → number of rows; the name of the part is empty where rows have none."""
+    format: str = "parquet"
+    """In which the tables are stored."""
     is_whole: bool = False
     """Whether what looks across families is up to date, too."""
 
