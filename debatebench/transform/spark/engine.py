@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.activity import doing
@@ -16,7 +16,7 @@ from debatebench.transform.scope import scopes
 from debatebench.transform.spark.family_build import PACKED, REPORT, Recipe, packed_family
 from debatebench.transform.spark.relations import Relation, relations
 from debatebench.transform.spark.source import Family, landed_families
-from debatebench.transform.spark.state import read_state, write_state
+from debatebench.transform.spark.state import TargetState, read_state, write_state
 from debatebench.transform.spark.target import REPLACES_PARTS, Target
 from debatebench.transform.spark.translated_queries import TranslatedQueries
 
@@ -57,15 +57,19 @@ def build_on_spark(
     kept = {} if is_new else {f.sha256: list(f.parts) for f in found if f.sha256 in before.families}
     changed = [family for family in found if family.sha256 not in kept]
     gone = {part for sha256, parts in before.families.items() if sha256 not in kept for part in parts}
+    gone |= set(before.stale)
     if not (is_new or changed or gone) and before.is_whole:
         return SparkBuild((), (), len(found))
-    begun = replace(before, number=before.number + 1, inputs=inputs, families=kept, format=table_format, is_whole=False)
-    write_state(spark, target, begun)
     parts = None if is_new else {*gone, *(part for family in changed for part in family.parts)}
-    rows = work.families(changed, before.rows, parts)
+    begun = TargetState(
+        before.number + 1, "" if is_new else inputs, kept, before.rows, sorted(parts or ()), table_format
+    )
+    write_state(spark, target, begun)
+    rows = work.families(changed, before, parts)
     work.across()
-    ended = {family.sha256: list(family.parts) for family in found}
-    write_state(spark, target, replace(begun, number=begun.number + 1, families=ended, rows=rows, is_whole=True))
+    families = {family.sha256: list(family.parts) for family in found}
+    ended = TargetState(begun.number + 1, inputs, families, rows, [], table_format, is_whole=True)
+    write_state(spark, target, ended)
     return SparkBuild(tuple(work.built), tuple(family.parts for family in changed), len(found))
 
 
@@ -80,11 +84,11 @@ class _Build:
         self.built: list[str] = []
 
     def families(
-        self, changed: Sequence[Family], before: Mapping[str, Mapping[str, int]], parts: Collection[str] | None
+        self, changed: Sequence[Family], before: TargetState, parts: Collection[str] | None
     ) -> dict[str, dict[str, int]]:
-        """Write the rows of these families, in place of those of `parts` or of all; return the number of all rows.
+        """Write the rows of these families, in place of those of `parts` or of all.
 
-        `before` are the numbers of rows before: SQL model → part → rows.
+        Returns the numbers of all rows: SQL model → part → rows.
         """
         names = [name for name, scope in self.scopes.items() if scope != "whole"]
         if not changed and parts is not None:
@@ -94,10 +98,11 @@ class _Build:
         rows: dict[str, dict[str, int]] = {}
         todo: list[tuple[str, set[str]]] = []
         for name in names:
-            standing = {} if parts is None else {p: n for p, n in before.get(name, {}).items() if p not in parts}
-            rows[name] = {**standing, **counts.get(name, {})}
-            had = set() if parts is None else {p for p, n in before.get(name, {}).items() if p in parts and n}
-            todo.append((name, had - {p for p, n in counts.get(name, {}).items() if n}))
+            standing = {} if parts is None else before.rows.get(name, {})
+            new = counts.get(name, {})
+            rows[name] = {part: count for part, count in standing.items() if part not in (parts or ())} | new
+            had = {*(standing.keys() - rows[name].keys()), *(before.stale if parts is not None else ())}
+            todo.append((name, had - {part for part, count in new.items() if count}))
 
         def write(each: tuple[str, set[str]]) -> None:
             name, gone = each

@@ -17,15 +17,17 @@ _ROWS = "number bigint, state string"
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
-    """The newest row. A build that did not end leaves what it was about to change out of its first row."""
+    """The newest row. A build that did not end leaves the families that it was about to change out of its first row."""
 
     number: int = 0
     inputs: str = ""
-    """Hash of the SQL files and of the code that builds them."""
+    """Hash of the SQL files and of the code that builds them; empty while all is built."""
     families: dict[str, list[str]] = field(default_factory=dict)
     """Hash of a family's content → its parts."""
     rows: dict[str, dict[str, int]] = field(default_factory=dict)
     """SQL model → part → number of rows; the name of the part is empty where rows have none."""
+    stale: list[str] = field(default_factory=list)
+    """The parts that a build was about to replace: of their rows, some may be of before it and some of after it."""
     format: str = "parquet"
     """In which the tables are stored."""
     is_whole: bool = False
