@@ -22,10 +22,8 @@ def differences(database: Path, target: Path, names: Sequence[str]) -> Iterator[
             described = {column: kind for column, kind, *_ in con.execute(f"describe {name}").fetchall()}
             listed = ", ".join(f'"{column}"' for column in described)
             ours = _rows(con, f"select {listed} from {name}")
-            path = target / name.replace(".", "/", 1)
-            read = f"read_parquet('{path}/**/*.parquet', hive_partitioning = true, hive_types = {{'run_tag': varchar}})"
             try:
-                theirs = _rows(files, f"select {listed} from {read if 'run_tag' in described else _flat(path)}")
+                theirs = _rows(files, f"select {listed} from {_files(target / name.replace('.', '/', 1))}")
             except duckdb.Error as error:
                 yield name, str(error).splitlines()[0]
                 continue
@@ -33,8 +31,11 @@ def differences(database: Path, target: Path, names: Sequence[str]) -> Iterator[
                 yield name, found
 
 
-def _flat(path: Path) -> str:
-    return f"read_parquet('{path}/*.parquet')"
+def _files(table: Path) -> str:
+    """The files of a table, which is cut by run or not."""
+    if not any(table.glob("run_tag=*")):
+        return f"read_parquet('{table}/*.parquet')"
+    return f"read_parquet('{table}/*/*.parquet', hive_partitioning = true, hive_types = {{'run_tag': varchar}})"
 
 
 def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[Row]:

@@ -158,49 +158,70 @@ def built(database: Path, project: Project) -> None:
         build(con, project)
 
 
-PLANS = """
-import contextlib, io, sys
-from debatebench.landing.land import create_raw_tables
+IN_ONE_SESSION = """
+import sys
+from pathlib import Path
 from debatebench.query.sql_project import load_project
+from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.scope import scopes
+from debatebench.transform.spark.engine import build_on_spark
 from debatebench.transform.spark.relations import relations
 from debatebench.transform.spark.session import spark_session
 from debatebench.transform.spark.target import Target
 from debatebench.transform.spark.translated_queries import TranslatedQueries
-from pathlib import Path
-project = load_project(Workspace(Path(sys.argv[1])).files("sql", "**/*"))
+
+root, target, *refused = sys.argv[1:]
+project = load_project(Workspace(Path(root)).files("sql", "**/*"))
 known = relations(project)
 found = scopes(project.models, {name: each.types for name, each in known.items()}, project.domain.part)
 with spark_session("local[1]") as spark:
-    queries = TranslatedQueries(project, known, Target(spark, sys.argv[2], "parquet", project.domain.part))
+    queries = TranslatedQueries(project, known, Target(spark, target, "parquet", project.domain.part))
     for name in (each for each, scope in found.items() if scope == "whole"):
-        print("MODEL", name)
+        print("PART", name)
         queries.rows_of(project.models[name]).explain()
+    for source, target in zip(refused[::2], refused[1::2]):
+        try:
+            build_on_spark(spark, project, source, target, table_format="parquet")
+        except DebatebenchError as error:
+            print("PART", type(error).__name__, error)
 """
 
 
-def test_what_looks_across_runs_is_planned_by_spark_over_files_alone(workspace: Workspace, target: Path):
-    command = [sys.executable, "-c", PLANS, str(workspace.root), str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    plans = dict(each.split("\n", 1) for each in done.stdout.split("MODEL ")[1:])
-    assert len(plans) > 20
-    for name, plan in plans.items():
-        nodes = set(re.findall(r"^[\s:+\-*()\d]*(\w+)", plan, re.MULTILINE))
-        assert not nodes & {"MapInArrow", "MapInPandas", "FlatMapGroupsInArrow", "RDDScan", "ExistingRDD"}, (name, plan)
-        assert "FileScan" in nodes, (name, plan)
-
-
-def test_errors_are_one_sentence(workspace: Workspace, source: Path, target: Path, tmp_path: Path):
-    foreign = tmp_path / "foreign"
+def test_spark_plans_what_looks_across_runs_over_files_alone_and_errors_are_one_sentence(
+    workspace: Workspace, source: Path, target: Path, tmp_path: Path
+):
+    foreign, nowhere, new = tmp_path / "foreign", tmp_path / "nowhere", tmp_path / "new"
     foreign.mkdir()
     (foreign / "notes.txt").write_text("mine")
-    for arguments, wanted in (
-        (build_command(tmp_path / "nowhere", tmp_path / "t"), "nowhere cannot be read as a folder of landed rows: "),
-        (build_command(foreign, tmp_path / "t"), "cannot be read as a folder of landed rows: "),
-        (build_command(source, foreign), "is not empty, and holds no build of SQL models; give another folder"),
-    ):
-        done = debatebench(workspace.root, *arguments)
-        assert done.code == 2
-        assert wanted in done.error_line
+    refused = [(nowhere, new), (foreign, new), (source, foreign)]
+    command = [
+        sys.executable,
+        "-c",
+        IN_ONE_SESSION,
+        str(workspace.root),
+        str(target),
+        *(str(p) for e in refused for p in e),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *plans, no_source, not_landed, not_ours = done.stdout.split("PART ")[1:]
+    assert len(plans) > 20
+    for plan in plans:
+        nodes = set(re.findall(r"^[\s:+\-*()\d]*(\w+)", plan, re.MULTILINE))
+        assert not nodes & {"MapInArrow", "MapInPandas", "FlatMapGroupsInArrow", "Scan"}, plan
+        assert "FileScan" in nodes, plan
+    assert no_source.startswith(f"UsageError {nowhere} cannot be read as a folder of landed rows: ")
+    assert not_landed.startswith(f"UsageError {foreign} cannot be read as a folder of landed rows: ")
+    assert (
+        not_ours
+        == f"UsageError {foreign} is not empty, and holds no build of SQL models; give another folder as --target.\n"
+    )
+    assert no_source.count("\n") == not_landed.count("\n") == 1
     assert (foreign / "notes.txt").read_text() == "mine"
+    assert not new.exists()
+
+
+def test_data_tests_run_on_what_spark_wrote(workspace: Workspace, target: Path):
+    done = debatebench(workspace.root, "test", "--engine", "spark", "--master", "local[2]", "--target", str(target))
+    assert done.code == 0, done.out
+    assert re.search(r"^data +[1-9]\d\d", done.out, re.MULTILINE)

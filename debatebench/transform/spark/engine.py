@@ -96,30 +96,36 @@ class _Build:
         self.target.stage(self._packed(names, changed))
         counts = self._counts(changed)
         rows: dict[str, dict[str, int]] = {}
-        todo: list[tuple[str, set[str]]] = []
-        for name in names:
+
+        def write(name: str) -> None:
             standing = {} if parts is None else before.rows.get(name, {})
+            kept = {part: count for part, count in standing.items() if part not in (parts or ())}
             new = counts.get(name, {})
-            rows[name] = {part: count for part, count in standing.items() if part not in (parts or ())} | new
-            had = {*(standing.keys() - rows[name].keys()), *(before.stale if parts is not None else ())}
-            todo.append((name, had - {part for part, count in new.items() if count}))
+            rows[name] = kept | new
+            gone = {*standing, *before.stale} - rows[name].keys()
+            self._write(name, rows[name], None if parts is None or not kept else parts, gone)
 
-        def write(each: tuple[str, set[str]]) -> None:
-            name, gone = each
-            schema = self.relations[name].schema
-            if schema.names == [self.target.part]:
-                # A table is not cut by its only column, so it is written whole, out of the numbers of its rows.
-                self.target.write(name, self.target.counted_rows(rows[name]), None)
-                return
-            staged = self.target.staged_rows(name, schema)
-            # What is fixed comes out of every family's task.
-            is_fixed = self.scopes[name] == "fixed"
-            self.target.write(name, staged.distinct() if is_fixed else staged, None if is_fixed else parts, gone)
-
-        self._each("Writing tables", todo, write)
+        self._each("Writing tables", names, write)
         self.built += names
         self.target.clear_stage()
         return rows
+
+    def _write(
+        self, name: str, counts: Mapping[str, int], parts: Collection[str] | None, gone: Collection[str]
+    ) -> None:
+        """Write what is staged of a table that will have these numbers of rows, in place of `parts`."""
+        schema = self.relations[name].schema
+        staged = self.target.staged_rows(name, schema)
+        if self.scopes[name] == "fixed":
+            # It comes out of every family's task.
+            self.target.write(name, staged.distinct())
+        elif schema.names == [self.target.part]:
+            # A table is not cut by its only column, so it is written whole, out of the numbers of its rows.
+            self.target.write(name, self.target.counted_rows(counts))
+        elif parts is None:
+            self.target.write(name, staged, is_cut=bool(counts))
+        else:
+            self.target.replace(name, staged, parts, gone)
 
     def _packed(self, names: Collection[str], changed: Sequence[Family]) -> DataFrame:
         """What a task for each family returns."""
@@ -158,7 +164,7 @@ class _Build:
         queries = TranslatedQueries(self.project, self.relations, self.target)
         for number, name in enumerate(names):
             doing("Building SQL models across families", number, len(names))
-            self.target.write(name, queries.rows_of(self.project.models[name]), None)
+            self.target.write(name, queries.rows_of(self.project.models[name]))
             self.built.append(name)
 
     def _each(self, what: str, todo: Sequence[Any], write: Any) -> None:

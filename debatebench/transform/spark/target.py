@@ -42,22 +42,23 @@ class Target:
             reader = reader.schema(schema)
         return reader.load(self.place(name)).select(*schema.names)
 
-    def write(self, name: str, rows: DataFrame, parts: Collection[str] | None, gone: Collection[str] = ()) -> None:
-        """Replace a table, or only its rows of `parts`; `gone` are those whose rows go for good."""
-        is_cut = self.part in rows.columns and len(rows.columns) > 1
+    def write(self, name: str, rows: DataFrame, *, is_cut: bool = False) -> None:
+        """Replace a whole table, cut by part or not. One without rows must not be cut: Spark would write no file."""
         writer = rows.write.format(self.format).mode("overwrite")
-        if is_cut:
-            writer = writer.partitionBy(self.part)
-        if parts is None or not is_cut:
-            writer.option("partitionOverwriteMode", "static").option("overwriteSchema", "true").save(self.place(name))
-        elif self.format == "delta":
+        writer = writer.option("partitionOverwriteMode", "static").option("overwriteSchema", "true")
+        (writer.partitionBy(self.part) if is_cut else writer).save(self.place(name))
+
+    def replace(self, name: str, rows: DataFrame, parts: Collection[str], gone: Collection[str]) -> None:
+        """Replace the rows of `parts` in a table that is cut; `gone` are those of them that will have none."""
+        writer = rows.write.format(self.format).mode("overwrite").partitionBy(self.part)
+        if self.format == "delta":
             listed = ", ".join("'" + each.replace("'", "''") + "'" for each in parts)
             writer.option("replaceWhere", f"{self.part} in ({listed})").save(self.place(name))
-        else:
-            writer.save(self.place(name))
-            for each in gone:
-                empty = rows.drop(self.part).limit(0).write.format(self.format).mode("overwrite")
-                empty.option("partitionOverwriteMode", "static").save(f"{self.place(name)}/{self.part}={each}")
+            return
+        writer.save(self.place(name))
+        for each in gone:
+            empty = rows.drop(self.part).limit(0).write.format(self.format).mode("overwrite")
+            empty.option("partitionOverwriteMode", "static").save(f"{self.place(name)}/{self.part}={each}")
 
     def counted_rows(self, counts: Mapping[str, int]) -> DataFrame:
         """Rows that only name their part, out of the number for each part."""
