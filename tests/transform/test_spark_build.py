@@ -216,7 +216,7 @@ def test_spark_plans_what_looks_across_runs_over_files_alone_and_errors_are_one_
         not_ours
         == f"UsageError {foreign} is not empty, and holds no build of SQL models; give another folder as --target.\n"
     )
-    assert no_source.count("\n") == not_landed.count("\n") == 1
+    assert {each.count("\n") for each in (no_source, not_landed, not_ours)} == {1}
     assert (foreign / "notes.txt").read_text() == "mine"
     assert not new.exists()
 
