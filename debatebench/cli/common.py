@@ -6,6 +6,7 @@ visible here, and JSON has escapes.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -83,6 +84,11 @@ TargetOption = Annotated[
     str | None,
     typer.Option("--target", metavar="URL", help="With --engine spark: the folder of the tables of the SQL models."),
 ]
+
+
+def address(text: str) -> str:
+    """A path as an absolute one, because Spark may run in another folder; any other address as it is."""
+    return text if re.match(r"[a-zA-Z][\w+.-]*:/", text) else str(Path(text).resolve())
 
 
 def only_on_spark(given: Mapping[str, object]) -> None:

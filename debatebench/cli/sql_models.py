@@ -16,6 +16,7 @@ from debatebench.cli.common import (
     FormatOption,
     MasterOption,
     TargetOption,
+    address,
     built_workspace,
     note,
     now,
@@ -158,7 +159,7 @@ def _tests_on_spark(context: typer.Context, master: str | None, target: str) -> 
 
     project = _project(context)
     with spark_session(master) as spark:
-        return test_on_spark(spark, project, target)
+        return test_on_spark(spark, project, address(target))
 
 
 def _report_tests(results: Sequence[TestResult], output: Format) -> None:

@@ -18,6 +18,7 @@ from debatebench.cli.common import (
     MasterOption,
     RunTagsOption,
     TargetOption,
+    address,
     chosen_runs,
     note,
     now,
@@ -341,7 +342,9 @@ def _build_on_spark(
 
     project = load_project(workspace.files("sql", "**/*"))
     with spark_session(master) as spark:
-        done = build_on_spark(spark, project, source, target, table_format=table_format, full_refresh=full_refresh)
+        done = build_on_spark(
+            spark, project, address(source), address(target), table_format=table_format, full_refresh=full_refresh
+        )
     if not done.built:
         say("Nothing has changed since the last build.")
         return

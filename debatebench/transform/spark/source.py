@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
@@ -89,7 +89,7 @@ def _listed(spark: SparkSession, source: str, domain: Domain) -> list[LandedFile
     found = []
     for address, length in rows:
         if (match := place.search(address)) and f"{match[1]}.{match[2]}" in domain.tables:
-            found.append(LandedFile(address, f"{match[1]}.{match[2]}", unquote(unquote(match[3])), length))
+            found.append(LandedFile(address, f"{match[1]}.{match[2]}", unquote(match[3]), length))
     return sorted(found, key=lambda file: file.address)
 
 
@@ -133,5 +133,5 @@ def opened(address: str) -> Any:
 
 def local_path(address: str) -> Path | None:
     """The path of an address on this machine; None for one elsewhere."""
-    parts = urlsplit(address)
-    return Path(unquote(parts.path) if "%25" in address else parts.path) if parts.scheme in ("", "file") else None
+    found = re.fullmatch(r"(?:file:/*(?=/))?(/.*)", address)
+    return Path(found[1]) if found else None
