@@ -129,6 +129,16 @@ def test_a_page_is_fitted_to_the_site_and_its_links_lead_to_the_pages_there():
     )
 
 
+def test_the_entries_of_the_tutorial_can_be_read(tmp_path: Path):
+    text = (REPOSITORY / "docs" / "tutorial-hosted.md").read_text(encoding="utf-8")
+    models, judges = re.findall(r"^```yaml\n(.*?)^```$", text, re.M | re.S)
+    (tmp_path / "models.yaml").write_text(models)
+    (tmp_path / "judges.yaml").write_text(judges)
+    debaters = load.load_debaters(tmp_path / "models.yaml")
+    assert {each.provider for each in (*debaters, *load.load_judges(tmp_path / "judges.yaml"))} == {"openrouter"}
+    assert len(debaters) == 2
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built without a network: every request would go to a proxy that is not there."""
