@@ -28,13 +28,8 @@ REPOSITORY = DOCS.parent
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Tutorial": ("tutorial.md", "tutorial-hosted.md"),
     "How to": (
-<<<<<<< HEAD
-        *("running.md", "runs.md", "importing.md", "verdicts.md", "judging.md", "debateflow.md"),
-        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "spark.md", "python-api.md", "mcp.md"),
-=======
         *("running.md", "shards.md", "runs.md", "importing.md", "verdicts.md", "judging.md", "debateflow.md"),
-        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "python-api.md", "mcp.md"),
->>>>>>> main
+        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "spark.md", "python-api.md", "mcp.md"),
         *("ci.md", "sql-models.md", "extending.md"),
     ),
     "Methods": ("philosophy.md", "statistics.md", "faults.md", "benchmarks.md", "architecture.md"),
