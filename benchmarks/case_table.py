@@ -93,6 +93,8 @@ class Case:
     server: str | None = None
     repeat: int = 5
     warm_up: bool = True
+    # The file in {work} with what was found, as JSON: peers must find the same.
+    same: str | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ def _case(name: str, entry: Mapping[str, Any]) -> Case:
         entry.get("server"),
         entry.get("repeat", 5),
         entry.get("warm_up", True),
+        entry.get("same"),
     )
 
 
@@ -168,7 +171,7 @@ class Bench:
     label: str = OURS
     made: dict[tuple[str, int], Path] = field(default_factory=dict)
 
-    def contestant(self, peer: Peer, n: int, url: str | None = None) -> Contestant:
+    def contestant(self, peer: Peer, n: int, url: str | None = None, same: str | None = None) -> Contestant:
         """A peer, or ourselves, at one size. Makes the fixtures that its commands name. Raises `CommandError`."""
         name = self.label if peer.name == OURS else peer.name
         work = self.folder / "work" / re.sub(r"\W+", "-", f"{self.label} {peer.name}")
@@ -181,7 +184,7 @@ class Bench:
             for each in before:
                 measured(each)
 
-        return Contestant(name, command, prepare, peer.is_step)
+        return Contestant(name, command, prepare, peer.is_step, work / same if same else None)
 
     def _command(self, line: str, place: Peer | Fixture | None, words: Mapping[str, str], n: int) -> Command:
         """The command of a line, in the environment and the folder of a peer or fixture."""
@@ -206,7 +209,7 @@ class Bench:
 
     def _program(self, word: str, venv: str | None) -> list[str]:
         if word == "debatebench":
-            return [sys.executable, "-m", "debatebench"]
+            return [*self._program("python", venv), "-m", "debatebench"]
         if venv is None:
             return [sys.executable if word == "python" else word]
         program = self.venvs / venv / "bin" / word

@@ -29,10 +29,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Tutorial": ("tutorial.md", "tutorial-hosted.md"),
     "How to": (
         *("running.md", "shards.md", "runs.md", "importing.md", "verdicts.md", "judging.md", "debateflow.md"),
-        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "python-api.md", "mcp.md"),
+        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "spark.md", "python-api.md", "mcp.md"),
         *("ci.md", "sql-models.md", "extending.md"),
     ),
-    "Methods": ("philosophy.md", "statistics.md", "faults.md", "architecture.md"),
+    "Methods": ("philosophy.md", "statistics.md", "faults.md", "benchmarks.md", "architecture.md"),
 }
 """The pages of docs/ in their order. One that is in no section is a how-to, after all others."""
 _OF_REFERENCE = ("marts.md",)
