@@ -154,6 +154,7 @@ def test_missing_shards_are_named_and_the_run_is_unfinished(two: Path) -> None:
     assert done.code == 0, done.err
     assert "june: shard 3/3 has no journal here, so its debates count as not played" in done.err
     assert [row.split("|")[2] for row in listed(two)] == ["unfinished"]
+    assert json.loads(debatebench(two, "runs", "show", "june", "--format", "json").out)["shards"] == "2 of 3"
     found = debatebench(two, "doctor")
     assert "missing_shard" in found.out
     assert "`debatebench run --run-tag june --shard 3/3`" in found.out
