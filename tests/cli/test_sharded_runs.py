@@ -350,7 +350,7 @@ def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_p
     elsewhere = begin_built(tmp_path / "elsewhere")
     refused = debatebench(elsewhere, "run", "--plan", str(plan), "--shard", "1/2")
     assert refused.code == 2
-    assert "demo" in refused.error_line
+    assert "The plan judges stored debates of run 'demo', so every machine" in refused.error_line
     # What is stored is read again, moved to the archive and back, as of any run.
     assert "reads 0 verdicts of 2 runs differently" in debatebench(root, "land", "--reparse").err
     for command in ("archive", "restore"):
