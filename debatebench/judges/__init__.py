@@ -152,7 +152,7 @@ async def ask_judge(
 
     deliberation = Deliberation(seat, config, prompts, transcript, ask, again=again)
     try:
-        decision = await method_of(seat.judge).judge(deliberation)
+        decision = await method_of(seat.judge).begin(deliberation)
     except NoVerdictError as failure:
         return judgment_of(deliberation, None, str(failure), failure.path)
     return judgment_of(deliberation, decision, None, next(reversed(deliberation.steps), None))

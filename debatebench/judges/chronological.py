@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 async def judge(deliberation: Deliberation) -> Decision:
     """Judge in n + 2 calls for n speeches."""
-    deliberation.guided = None  # The first versions know no categories.
     analyses = await analyse_speeches(deliberation, "chronological/speech")
     debate = await deliberation.analyse("chronological/debate", analyses)
     form = AnswerForm(deliberation.config.dimensions, deliberation.positions, declares_winner=True)
@@ -26,4 +25,4 @@ async def judge(deliberation: Deliberation) -> Decision:
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
 
 
-METHOD = Method(judge, ("chronological/speech", "chronological/debate", "chronological/verdict"))
+METHOD = Method(judge, ("chronological/speech", "chronological/debate", "chronological/verdict"), is_guided=False)

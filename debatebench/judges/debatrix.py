@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 async def judge(deliberation: Deliberation) -> Decision:
     """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""
-    deliberation.guided = None  # The first versions know no categories.
 
     async def decide(dimension: str) -> Judged:
         analyses = await analyse_speeches(deliberation, "debatrix/speech", dimension)
@@ -27,4 +26,4 @@ async def judge(deliberation: Deliberation) -> Decision:
     return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
 
 
-METHOD = Method(judge, ("debatrix/speech", *ON_DIMENSIONS))
+METHOD = Method(judge, ("debatrix/speech", *ON_DIMENSIONS), is_guided=False)

@@ -108,12 +108,20 @@ class Method:
     """Whether it is a rule that asks nobody."""
     has_free_texts: bool = False
     """Whether its prompts set no length for the texts that they ask for."""
+    is_guided: bool = True
+    """Whether a judge is told what the rubric asks of each side in debates of the topic's category."""
     parameters: Callable[[Truths], Mapping[str, Any] | None] = lambda _: {}
     """What a baseline must know, from people's verdicts on all debates; None if it cannot do without them."""
 
+    def begin(self, deliberation: Deliberation) -> Awaitable[Decision]:
+        """Begin the deliberation."""
+        if not self.is_guided:
+            deliberation.guided = None
+        return self.judge(deliberation)
+
     def judge_at_once(self, deliberation: Deliberation) -> Decision:
         """The decision in a deliberation that answers at once. Raises `DebatebenchError` if the method itself waits."""
-        coroutine = cast("Coroutine[Any, Any, Decision]", self.judge(deliberation))
+        coroutine = cast("Coroutine[Any, Any, Decision]", self.begin(deliberation))
         try:
             coroutine.send(None)
         except StopIteration as ended:
@@ -203,7 +211,7 @@ class Deliberation:
         self.prompts = prompts
         self.transcript = transcript.as_shown_to(seat)
         self.guided = transcript.category
-        """The category of which the judge is told what the rubric asks of each side. A method may set it to None."""
+        """The category of which the judge is told what the rubric asks of each side; None if the judge is not told."""
         self.positions = transcript.positions(seat.first)
         self.steps: dict[str, AskedStep] = {}
         self._ask = ask

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 async def judge(deliberation: Deliberation) -> Decision:
     """Judge in d + 1 calls for d dimensions."""
-    deliberation.guided = None  # The first versions know no categories.
 
     async def decide(dimension: str) -> Judged:
         settings = deliberation.config.dimensions[dimension]
@@ -28,4 +27,4 @@ async def judge(deliberation: Deliberation) -> Decision:
     return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
 
 
-METHOD = Method(judge, ("dimensional/verdict", "debatrix/summary"))
+METHOD = Method(judge, ("dimensional/verdict", "debatrix/summary"), is_guided=False)

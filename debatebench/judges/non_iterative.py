@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 async def judge(deliberation: Deliberation) -> Decision:
     """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""
-    deliberation.guided = None  # The first versions know no categories.
 
     speeches = deliberation.speeches
 
@@ -28,4 +27,4 @@ async def judge(deliberation: Deliberation) -> Decision:
     return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
 
 
-METHOD = Method(judge, ("non_iterative/speech", *ON_DIMENSIONS))
+METHOD = Method(judge, ("non_iterative/speech", *ON_DIMENSIONS), is_guided=False)

@@ -374,7 +374,7 @@ class _Session:
     def _advise(self, scheduled: ScheduledDebate, verdicts: Sequence[Verdict], reason: str | None) -> None:
         """Keep for the report what helps a debate that is not complete."""
         self._progress.advice[scheduled.debate_id] = advice(
-            self._plan.run_tag,
+            self._plan.named,
             scheduled.panel,
             map(Vote.of, verdicts),
             reason,

@@ -27,5 +27,6 @@ sql_model.py       one SQL text: the relations that it reads and the functions t
 stored_views.py    compute each view once for many queries
 workers.py         create SQL models on several connections at once
 lineage/           where a column comes from, down to the landed columns
+spark/             the same on Apache Spark: queries translated, Python functions registered
 testing/           data tests, unit tests
 """
