@@ -139,10 +139,12 @@ def stored_texts(con: duckdb.DuckDBPyConnection) -> Texts:
     return {thing.key: text for thing, text in _stored(con, _RELATIONS).items() if text is not None}
 
 
-def comments_on(con: duckdb.DuckDBPyConnection, is_chosen: Callable[[str], bool]) -> list[str]:
-    """The statements that give the chosen relations, by dotted name, and their columns the comments that they have."""
-    found = _stored(con, _RELATIONS)
-    return [thing.statement(text) for thing, text in found.items() if text is not None and is_chosen(thing.key[0])]
+def comments_on(con: duckdb.DuckDBPyConnection, is_chosen: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """(dotted name, statement) for each comment of the chosen relations and of their columns."""
+    found = _stored(con, _RELATIONS).items()
+    return [
+        (thing.key[0], thing.statement(text)) for thing, text in found if text is not None and is_chosen(thing.key[0])
+    ]
 
 
 def set_texts(con: duckdb.DuckDBPyConnection, known: Texts) -> None:

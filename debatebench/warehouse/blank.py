@@ -62,7 +62,10 @@ def begin_from_blank(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("begin")
     try:
         con.execute(f'copy from database {_ATTACHED} to "{database}"')
-        statements = con.execute("select statement from main.landed_comments").fetchall()
+        statements = con.execute(
+            f"select statement from main.landed_comments where relation <> {quoted_text(_LANDINGS)} or ?",
+            [tuple(_LANDINGS.split(".")) in found],
+        ).fetchall()
         con.execute(";\n".join(statement for (statement,) in statements))
         con.execute("drop table main.landed_comments")
         con.execute("commit")
@@ -149,7 +152,7 @@ def _fill(con: duckdb.DuckDBPyConnection) -> None:
     create_landings(con)
     close_to_outside(con)
     build(con, _packaged())
-    statements = comments_on(con, lambda name: name == _LANDINGS or name.startswith("raw."))
-    con.execute("create table main.landed_comments (statement varchar)")
-    con.execute("insert into main.landed_comments select unnest(?::varchar[])", [statements])
+    con.execute("create table main.landed_comments (relation varchar, statement varchar)")
+    for relation, statement in comments_on(con, lambda name: name == _LANDINGS or name.startswith("raw.")):
+        con.execute("insert into main.landed_comments values (?, ?)", [relation, statement])
     con.execute(f"drop schema raw cascade; drop table {_LANDINGS}; update meta.build_state set state = 'blank'")

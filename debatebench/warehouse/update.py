@@ -247,7 +247,6 @@ class _Work:
         if starts_over and missing:
             raise DamagedDataError(next(iter(missing.values())))
         create_raw_tables(con)
-        create_landings(con)
         removed = [] if starts_over else [tag for tag in before if tag in marks.archived]
         for run_tag in removed:
             remove_landed(con, run_tag)
@@ -306,6 +305,7 @@ class _Work:
         elif before is not None and not self.replace_landed:
             source.check_continues(before)
         rows = source.land(con, before if not starts_over else None)
+        create_landings(con)
         con.execute(
             "insert or replace into meta.landings by name select ? as run_tag, ? as source, ? as content_sha256, "
             "? as rows, ? as landed_at, ? as source_size, ? as annotations, "

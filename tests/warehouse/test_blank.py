@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from debatebench.landing.land import create_raw_tables
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse import blank
 from debatebench.warehouse.blank import begin_from_blank, cache_folder
@@ -102,7 +103,7 @@ def test_a_workspace_with_its_own_sql_models_begins_from_the_blank_too(played: P
     }
     database = built(played, tmp_path / "own", sql)
     with closing(duckdb.connect(str(database), read_only=True)) as con:
-        assert con.execute("select count(*) from marts.close_debates").fetchall() == [(120,)]
+        assert con.execute("select count(*) from marts.close_debates").fetchall() == [(30,)]
         assert con.execute("select distinct mine from staging.stg_topics").fetchall() == [("mine",)]
         assert con.execute("select count(*) from marts.leaderboard").fetchall() == [(6,)]
         comments = "select comment from duckdb_views() where view_name = 'close_debates' and schema_name = 'marts'"
@@ -111,6 +112,7 @@ def test_a_workspace_with_its_own_sql_models_begins_from_the_blank_too(played: P
 
 def begun(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether a database in memory has the SQL models after `begin_from_blank`."""
+    create_raw_tables(con)
     begin_from_blank(con)
     return bool(con.execute("select 1 from duckdb_views() where view_name = 'stg_debates'").fetchall())
 
