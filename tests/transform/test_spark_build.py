@@ -1,6 +1,7 @@
 """Spark builds every SQL model to the rows of DuckDB. `make test-spark` installs it and sets DEBATEBENCH_SPARK.
 
-With `few`, the runs are those that are written by hand; with `all`, also simulated ones and real data sets.
+With `few`, the runs are those that are written by hand, and what takes long is left out; with `written`, it is not; with
+`all`, there are also simulated runs and real data sets.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ pytestmark = [
     pytest.mark.skipif(not RUNS, reason="DEBATEBENCH_SPARK is not set; `make test-spark` does it all"),
     pytest.mark.slow,
 ]
+takes_long = pytest.mark.skipif(RUNS == "few", reason="DEBATEBENCH_SPARK=few leaves out what takes long")
 NAMED: dict[str, str] = {}
 """SQL models whose rows differ, each with its reason, as docs/spark.md names them."""
 
@@ -114,6 +116,7 @@ def test_a_second_build_has_nothing_to_do(workspace: Workspace, source: Path, ta
     assert contents(target) == before
 
 
+@takes_long
 def test_a_changed_run_and_one_that_is_gone_change_their_families_alone(
     workspace: Workspace, source: Path, target: Path, project: Project, tmp_path: Path
 ):
@@ -224,6 +227,7 @@ def test_spark_plans_what_looks_across_runs_over_files_alone_and_errors_are_one_
     assert not new.exists()
 
 
+@takes_long
 def test_data_tests_run_on_what_spark_wrote(workspace: Workspace, target: Path):
     done = debatebench(workspace.root, "test", "--engine", "spark", "--master", "local[2]", "--target", str(target))
     assert done.code == 0, done.out
