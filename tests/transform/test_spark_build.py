@@ -1,6 +1,6 @@
 """Spark builds every SQL model to the rows of DuckDB. `make test-spark` installs it and sets DEBATEBENCH_SPARK.
 
-With `few`, the runs are those that are written by hand, and what takes long is left out; with `written`, it is not. With
+With `few`, the runs are those written by hand, and what takes long is left out; with `written`, it is not. With
 `all`, there are also simulated runs and real data sets.
 """
 
