@@ -90,6 +90,8 @@ class Case:
     ours: Peer
     peers: tuple[Peer, ...] = ()
     targets: tuple[Target, ...] = ()
+    # Contestant → the growth of its CPU that is promised.
+    growth: Mapping[str, float] = field(default_factory=dict)
     server: str | None = None
     repeat: int = 5
     warm_up: bool = True
@@ -153,6 +155,7 @@ def _case(name: str, entry: Mapping[str, Any]) -> Case:
         _peer(OURS, entry["ours"]),
         peers,
         targets,
+        entry.get("growth", {}),
         entry.get("server"),
         entry.get("repeat", 5),
         entry.get("warm_up", True),
