@@ -32,7 +32,7 @@ from case_table import EFFORTS, HERE, OURS, Bench, Case, Environment, Table, Tab
 from figures import Ratio, above, is_same, ratio
 from measured_page import case_lines, write_page
 from measuring import CommandError, Contestant, Rounds, adopt_orphans, by_turns, last_line
-from results import Results, machine
+from results import Results, commit_of, machine
 
 REPOSITORY = HERE.parent
 REGRESSION = 6
@@ -275,7 +275,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-peers", action="store_true", help="measure only our own commands")
     parser.add_argument("--against", metavar="COMMIT", help="compare our own cases with this commit")
     parser.add_argument("--bound", type=float, default=1.1, help="exit with 6 above this ratio; default: 1.1")
-    parser.add_argument("--folder", type=Path, help="where to work, kept; default: a folder that is removed")
+    parser.add_argument("--folder", type=Path, help="where to work; it is kept; default: a folder that is removed")
     parser.add_argument("--venvs", type=Path, default=REPOSITORY / ".venv-bench", help="where peers are installed")
     parser.add_argument("--table", type=Path, default=HERE / "cases.yml", help="another table of cases")
     parser.add_argument(
@@ -314,10 +314,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace, table: Table, asked: Asked, results: Results, folder: Path) -> int:
-    bench = Bench(folder, REPOSITORY, table, options.venvs)
+    bench = Bench(folder, REPOSITORY, table, options.venvs, commit=commit_of(REPOSITORY))
     if options.against is not None:
         with checked_out(options.against, folder) as tree:
-            return guard((bench, Bench(folder, tree, table, options.venvs, options.against)), asked)
+            other = Bench(folder, tree, table, options.venvs, options.against, commit_of(tree))
+            return guard((bench, other), asked)
     environments = Environments(options.venvs, table.environments)
     results.begin(machine(REPOSITORY), asked.effort)
     code = bench_all(bench, asked, environments, results)

@@ -90,6 +90,8 @@ class Case:
     ours: Peer
     peers: tuple[Peer, ...] = ()
     targets: tuple[Target, ...] = ()
+    # Contestant → the growth of its CPU that is promised.
+    growth: Mapping[str, float] = field(default_factory=dict)
     server: str | None = None
     repeat: int = 5
     warm_up: bool = True
@@ -153,6 +155,7 @@ def _case(name: str, entry: Mapping[str, Any]) -> Case:
         _peer(OURS, entry["ours"]),
         peers,
         targets,
+        entry.get("growth", {}),
         entry.get("server"),
         entry.get("repeat", 5),
         entry.get("warm_up", True),
@@ -169,6 +172,8 @@ class Bench:
     table: Table
     venvs: Path
     label: str = OURS
+    # Of a kept folder, what another commit has made is not used.
+    commit: str | None = None
     made: dict[tuple[str, int], Path] = field(default_factory=dict)
 
     def contestant(self, peer: Peer, n: int, url: str | None = None, same: str | None = None) -> Contestant:
@@ -221,7 +226,8 @@ class Bench:
         n = fixture.at or n
         if (name, n) in self.made:
             return self.made[name, n]
-        path = self.folder / ("shared" if fixture.is_shared else self.label) / f"{name}-{n}"
+        owner = "shared" if fixture.is_shared else re.sub(r"\W+", "-", f"{self.label} {self.commit}")
+        path = self.folder / owner / f"{name}-{n}"
         if not path.exists():
             part = path.with_name(f"{path.name}.part")
             shutil.rmtree(part, ignore_errors=True)

@@ -48,6 +48,7 @@ cases:
       half: {step: true, run: "python -c 'import sys; print(int(sys.argv[1]) / 50)' {n}"}
       broken: python -c "raise SystemExit('no such luck')"
       absent: {venv: none, run: python -c ""}
+    growth: {debatebench: 0.9, half: 1.0, broken: 1.0}
     targets:
       - {peer: half, size: 100, cpu: 0.6}
       - {peer: half, size: 10, cpu: 0.4}
@@ -239,6 +240,9 @@ def test_everything_is_measured_recorded_and_shown_and_what_cannot_be_is_named(r
         "| Say a number | 100 words | half | cpu | 0.6 | 0.50 | holds |",
         "| Say a number | 10 words | half | cpu | 0.4 | 0.50 | **missed** |",
         "| Say a number | 10 words | broken | memory | 2 |  | not measured: It ended with exit code 1: no such luck |",
+        "| Say a number | 10 to 100 words | debatebench alone | growth of cpu | 0.9 | 1.00 | **missed** |",
+        "| Say a number | 10 to 100 words | half alone | growth of cpu | 1 | 1.00 | holds |",
+        "| Say a number | words | broken alone | growth of cpu | 1 |  | not measured at two sizes |",
         "- broken at 10, 100: It ended with exit code 1: no such luck",
     ):
         assert line in page

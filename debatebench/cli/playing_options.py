@@ -322,7 +322,7 @@ PlanFile = Annotated[
         metavar="FILE",
         exists=True,
         dir_okay=False,
-        help="Play the frozen plan in this file, which --plan-output wrote; no configuration is read.",
+        help="Play the frozen plan in this file, which --plan-output wrote, whatever the configuration here says.",
     ),
 ]
 ShardOption = Annotated[

@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli.common import (
+    Engine,
+    EngineOption,
     FormatOption,
+    MasterOption,
     RunTagsOption,
+    TargetOption,
+    address,
     chosen_runs,
     note,
     now,
     of_run,
+    only_on_spark,
     print_rows,
     say,
     warn,
@@ -288,8 +294,36 @@ def build(
             help="With --from-journals: leave this run out. Repeatable.",
         ),
     ] = None,
+    engine: EngineOption = Engine.DUCKDB,
+    master: MasterOption = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="URL",
+            help="With --engine spark: the landed rows, as `export --format parquet --select 'raw.*'` writes them.",
+        ),
+    ] = None,
+    target: TargetOption = None,
+    table_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="With --engine spark: how tables are stored: parquet, orc, or what the session has besides, such as "
+            "delta. Default: parquet.",
+        ),
+    ] = None,
 ) -> None:
     """Build the SQL models and ratings in the warehouse."""
+    if engine is Engine.SPARK:
+        if select or from_journals or without:
+            raise UsageError("--engine spark builds all SQL models; leave out --select, --from-journals and --without.")
+        if source is None or target is None:
+            raise UsageError("--engine spark needs --source and --target.")
+        _build_on_spark(workspace_of(context), master, source, target, table_format or "parquet", full_refresh)
+        return
+    only_on_spark({"--master": master, "--source": source, "--target": target, "--format": table_format})
     from debatebench.warehouse.up_to_date import build_is_current
 
     if without and not from_journals:
@@ -315,6 +349,26 @@ def build(
     except UnbuiltError:
         raise SqlModelError(str(update.unbuilt)) from None
     say(f"{workspace.database} is up to date.")
+
+
+def _build_on_spark(
+    workspace: Workspace, master: str | None, source: str, target: str, table_format: str, full_refresh: bool
+) -> None:
+    """Build the SQL models of a workspace on Spark, and print what was done."""
+    from debatebench.query.sql_project import load_project
+    from debatebench.transform.spark.engine import build_on_spark
+    from debatebench.transform.spark.session import spark_session
+
+    project = load_project(workspace.files("sql", "**/*"))
+    with spark_session(master) as spark:
+        done = build_on_spark(
+            spark, project, address(source), address(target), table_format=table_format, full_refresh=full_refresh
+        )
+    if not done.built:
+        say("Nothing has changed since the last build.")
+        return
+    note(f"built {len(done.built)} SQL models; {len(done.families)} of {done.count} families of runs had changed")
+    say(f"{target} is up to date.")
 
 
 def rate(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import nan
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import msgspec
 
@@ -27,7 +27,12 @@ from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerD
 PLAN_FORMAT = 1
 """Rises when a plan file holds what an older version would misread."""
 
+NO_COPY = msgspec.Raw(b"null")
+"""The copy of a debate that no attack alters."""
+
 _READ_AT_ONCE = 1 << 20
+# Of one debate: calls, or USD.
+_MOST = 1_000_000
 
 
 class PlanHead(msgspec.Struct, frozen=True, tag="plan"):
@@ -54,12 +59,12 @@ class DebateLine(msgspec.Struct, frozen=True, tag="debate"):
     row: msgspec.Raw
     calls: int
     cost: float | None = None
-    copy: msgspec.Raw | None = None
+    copy: msgspec.Raw = NO_COPY
 
 
 class _Use(msgspec.Struct, frozen=True, tag="debate"):
-    calls: int
-    cost: float | None = None
+    calls: Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
+    cost: Annotated[float, msgspec.Meta(ge=0, le=_MOST)] | None = None
 
 
 class _Format(msgspec.Struct, frozen=True, tag="plan"):
@@ -117,6 +122,8 @@ def read_plan_lines(path: Path) -> PlanLines:
     try:
         with _opened(path) as file:
             return _read(path, file)
+    except RecursionError as error:
+        raise damaged_plan(path, "a line is nested too deeply") from error
     except OSError as error:
         raise DebatebenchError(f"The plan {path} cannot be read: {error.strerror}.") from error
 
@@ -131,7 +138,7 @@ def _read(path: Path, file: IO[bytes]) -> PlanLines:
         offset = tail.offset
         text = text_of_next(line, tail)
         if text is None:
-            raise _damaged(path, f"line {tail.seq + 1} at byte {offset} is damaged")
+            raise damaged_plan(path, f"line {tail.seq + 1} at byte {offset} is damaged")
         digest.update(line)
         if len(found.stored_places) < stored:
             found.stored_places.append(offset)
@@ -139,12 +146,12 @@ def _read(path: Path, file: IO[bytes]) -> PlanLines:
         try:
             use = read(text)
         except ValueError as error:
-            raise _damaged(path, f"line {tail.seq} at byte {offset} is not a debate") from error
+            raise damaged_plan(path, f"line {tail.seq} at byte {offset} is not a debate") from error
         found.places.append(offset)
         found.calls.append(use.calls)
         found.costs.append(nan if use.cost is None else use.cost)
     if (len(found.stored_places), len(found.places)) != (stored, found.head.debates):
-        raise _damaged(path, f"it has {len(found.places):,} of {found.head.debates:,} debates")
+        raise damaged_plan(path, f"it has {len(found.places):,} of {found.head.debates:,} debates")
     found.sha256 = digest.hexdigest()
     return found
 
@@ -153,7 +160,7 @@ def _head(path: Path, line: bytes, tail: Tail) -> PlanHead:
     text = text_of_next(line, tail)
     if text is None:
         if line.startswith(b"1 ") and b'{"type":"plan"' in line[:40]:
-            raise _damaged(path, "line 1 at byte 0 is damaged")
+            raise damaged_plan(path, "line 1 at byte 0 is damaged")
         raise UsageError(
             f"{path} is not the file of a plan; `debatebench run --dry-run --plan-output FILE` writes one."
         )
@@ -180,5 +187,6 @@ def newer_plan(path: Path) -> NewerDataError:
     )
 
 
-def _damaged(path: Path, what: str) -> DamagedDataError:
+def damaged_plan(path: Path, what: str) -> DamagedDataError:
+    """The error for a plan that is not as it was written; `what` is wrong, in words."""
     return DamagedDataError(f"The plan {path} was changed or cut off: {what}. Copy it again from where it was written.")

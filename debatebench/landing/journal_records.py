@@ -126,6 +126,7 @@ class _Run(Generic[_T]):
         repriced = _repriced(path)
         numbers = _Numbers()
         self._last_outcomes, self._intents, self._answered = {}, {}, set()
+        check = self._check_own if is_of_shard(path) else self._check_planned
         for event in read_journal(path):
             found = read_event(path, event)
             if isinstance(found, Header | Part):
@@ -133,7 +134,7 @@ class _Run(Generic[_T]):
                     raise _foreign(path, event, "a second header")
                 yield from self._of_header(found.records, event, path)
             elif isinstance(found, Intent):
-                self._check_planned(found.debate_id, path, event, "a call of")
+                check(found.debate_id, path, event, "a call of")
                 attempt = numbers.begin(found)
                 self._intents[attempt] = found
             elif isinstance(found, Again):
@@ -141,7 +142,7 @@ class _Run(Generic[_T]):
             elif isinstance(found, Response):
                 self._answered.add(numbers.of(found))
             elif isinstance(found, Outcome) and found.of == "debate":
-                self._check_planned(found.debate_id or "", path, event, "the outcome of")
+                check(found.debate_id or "", path, event, "the outcome of")
                 self._last_outcomes[found.debate_id or ""] = event.seq, event.offset
             elif isinstance(found, Outcome):
                 rows = found.records.get("calls", ())
@@ -183,7 +184,10 @@ class _Run(Generic[_T]):
     def _check_planned(self, debate_id: str, path: Path, event: Event, what: str) -> None:
         if debate_id not in self._planned:
             raise _foreign(path, event, f"{what} debate '{debate_id}', which is not in the plan")
-        if is_of_shard(path) and self._journal_of.setdefault(debate_id, path) != path:
+
+    def _check_own(self, debate_id: str, path: Path, event: Event, what: str) -> None:
+        self._check_planned(debate_id, path, event, what)
+        if self._journal_of.setdefault(debate_id, path) != path:
             raise DamagedDataError(
                 f"{path} and {self._journal_of[debate_id]} both have debate '{debate_id}', so they were not cut in the "
                 "same way: keep one of them, and play the other shard again."

@@ -178,6 +178,11 @@ class Plan(BaseModel):
         """What names this run in commands: its tag, and its shard if it is one."""
         return self.run_tag if self.shard is None else f"{self.run_tag} --shard {self.shard.shard}"
 
+    @property
+    def may_add_judges(self) -> bool | None:
+        """Whether the run takes other judges; None for a shard, whose plan is frozen."""
+        return None if self.shard is not None else not self.options.judges_from_selection
+
     def topic(self, topic_id: str) -> TopicConfig:
         """The topic with that id."""
         return self._topics_by_id[topic_id]

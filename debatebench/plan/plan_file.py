@@ -7,14 +7,14 @@ debate, and of stored debates what their plan freezes. It holds no key and no sp
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.types import MemberConfig, RateLimits
 from debatebench.journal.lines import encode_line
-from debatebench.journal.plan_lines import PLAN_FORMAT, PlanLines, newer_plan, read_plan_lines
+from debatebench.journal.plan_lines import NO_COPY, PLAN_FORMAT, PlanLines, damaged_plan, newer_plan, read_plan_lines
 from debatebench.journal.reading import is_of_shard
 from debatebench.journal.shards import plan_in, read_header, sha256_of
 from debatebench.plan.attacks import AttackedCopy
@@ -161,7 +161,7 @@ def _plan(lines: PlanLines, numbers: Iterable[int]) -> Plan:
         debate = ScheduledDebate.model_validate(from_json(bytes(line.row)))
         debates.append(debate)
         wanted.add(debate.source_debate_id)
-        if line.copy is not None:
+        if line.copy != NO_COPY:
             copies[debate.debate_id] = AttackedCopy.model_validate(from_json(bytes(line.copy)))
     plan = Plan.from_json(lines.head.plan)
     source = plan.source
@@ -169,6 +169,8 @@ def _plan(lines: PlanLines, numbers: Iterable[int]) -> Plan:
         stored = (SourceDebate.model_validate(from_json(bytes(line.debate))) for line in lines.stored())
         own = tuple(debate for debate in stored if debate.debate_id in wanted)
         source = type(source)(run_tag=source.run_tag, debaters=source.debaters, debates=own)
+        wanted -= {debate.debate_id for debate in own}
+    _check_names(lines.path, plan, debates, wanted - {None})
     limits = lines.head.limits
     return Plan(
         **{
@@ -180,6 +182,17 @@ def _plan(lines: PlanLines, numbers: Iterable[int]) -> Plan:
             "judges": _with_limits(plan.judges, limits.get("judge", {})),
         }
     )
+
+
+def _check_names(path: Path, plan: Plan, debates: Sequence[ScheduledDebate], unknown: Collection[str | None]) -> None:
+    """Raise `DamagedDataError` for a debate of a topic, debater, judge or stored debate that the plan does not have."""
+    topics, debaters, judges = (
+        {entry.id for entry in entries} for entries in (plan.topics, plan.debaters, plan.judges)
+    )
+    for debate in debates:
+        is_known = debate.topic_id in topics and debaters.issuperset(debate.speakers.values())
+        if debate.source_debate_id in unknown or not is_known or not judges.issuperset(debate.panel):
+            raise damaged_plan(path, f"debate '{debate.debate_id}' has a topic, debater or judge that is not in it")
 
 
 def _with_limits(members: Iterable[MemberConfig], limits: dict[str, dict[str, Any]]) -> tuple[MemberConfig, ...]:

@@ -378,7 +378,7 @@ class _Session:
             scheduled.panel,
             map(Vote.of, verdicts),
             reason,
-            may_add_judges=not self._plan.options.judges_from_selection,
+            may_add_judges=self._plan.may_add_judges,
         )
 
     def _ban_the_silent(self) -> None:

@@ -311,12 +311,13 @@ def _why(call: Call, debate: Debate | None, played: _Played) -> str | None:
 
 def _missing(tag: str, played: _Played, count_shards: int) -> Iterator[Finding]:
     """Planned debates that are not complete, and why; of a run in so many shards, if it is."""
+    named = f"{tag} --shard K/{count_shards}" if count_shards else tag
+    may_add_judges = None if count_shards else not played.is_judged_by_debaters
     for debate_id, scheduled in played.planned.items():
         debate = played.ended.get(debate_id)
         if debate is None:
             command = "run --run-tag" if scheduled.source_debate_id is None or count_shards else "retry"
-            shard = f" --shard K/{count_shards}" if count_shards else ""
-            detail = f"It was not finished; `debatebench {command} {tag}{shard}` goes on with it."
+            detail = f"It was not finished; `debatebench {command} {named}` goes on with it."
         elif debate.status == "complete":
             continue
         elif debate.status == "void":
@@ -325,9 +326,7 @@ def _missing(tag: str, played: _Played, count_shards: int) -> Iterator[Finding]:
             detail = f"It is lost by forfeit, by {debate.refused_by}: {clause(debate.status_reason)}."
         else:
             votes = map(Vote.of, played.verdicts.get(debate_id, ()))
-            helps = advice(
-                tag, scheduled.panel, votes, debate.status_reason, may_add_judges=not played.is_judged_by_debaters
-            )
+            helps = advice(named, scheduled.panel, votes, debate.status_reason, may_add_judges=may_add_judges)
             detail = f"{clause(debate.status_reason or debate.status)}; {helps}."
         pairing = scheduled.teams or [m for m in (scheduled.pro_model_id, scheduled.con_model_id) if m is not None]
         about = f"{scheduled.topic_id}: {' against '.join(pairing)}" if pairing else scheduled.topic_id

@@ -29,7 +29,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Tutorial": ("tutorial.md", "tutorial-hosted.md"),
     "How to": (
         *("running.md", "shards.md", "runs.md", "importing.md", "verdicts.md", "judging.md", "debateflow.md"),
-        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "python-api.md", "mcp.md"),
+        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "spark.md", "python-api.md", "mcp.md"),
         *("ci.md", "sql-models.md", "extending.md"),
     ),
     "Methods": ("philosophy.md", "statistics.md", "faults.md", "benchmarks.md", "architecture.md"),

@@ -11,7 +11,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -19,6 +22,9 @@ from built_warehouse import begin_built
 from command_line import Done, debatebench
 
 from debatebench.journal.lines import encode_line
+from debatebench.output.view.playing import ProgressFiles
+from debatebench.shared.amounts import amount_text
+from debatebench.shared.workspace import Workspace
 
 SMALL = ("--sample-topics", "1", "--debater", "sim-atlas", "--debater", "sim-breeze", "--debater", "sim-cedar")
 # What is about the time at which something was done, or follows from it.
@@ -148,6 +154,7 @@ def test_missing_shards_are_named_and_the_run_is_unfinished(two: Path) -> None:
     assert done.code == 0, done.err
     assert "june: shard 3/3 has no journal here, so its debates count as not played" in done.err
     assert [row.split("|")[2] for row in listed(two)] == ["unfinished"]
+    assert json.loads(debatebench(two, "runs", "show", "june", "--format", "json").out)["shards"] == "2 of 3"
     found = debatebench(two, "doctor")
     assert "missing_shard" in found.out
     assert "`debatebench run --run-tag june --shard 3/3`" in found.out
@@ -162,15 +169,21 @@ def test_a_copy_of_a_shard_counts_once_and_a_second_playing_is_refused(two: Path
     folder = journals(two)
     lines = (folder / "2-of-3.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "earlier copy.jsonl").write_bytes(b"".join(lines[:9]) + lines[9][:20])
+    other = shutil.copytree(two, two.parent / "other")
     assert "landed 4 debates" in debatebench(two, "land").err
-    shutil.copyfile(folder / "2-of-3.jsonl", two / "kept")
-    (folder / "2-of-3.jsonl").unlink()
-    (folder / "earlier copy.jsonl").unlink()
-    assert shard(two, "2/3").code == 0
-    shutil.move(two / "kept", folder / "other machine.jsonl")
+    for name in ("2-of-3.jsonl", "earlier copy.jsonl"):
+        (journals(other) / name).unlink()
+    assert shard(other, "2/3").code == 0
+    shutil.copy(journals(other) / "2-of-3.jsonl", folder / "other machine.jsonl")
     done = debatebench(two, "land", "--run-tag", "june")
     assert done.code == 3
     assert "are both shard 2/3 with different contents, so it was played twice" in done.error_line
+    # The warehouse keeps what it has, and refuses the other playing alone, too.
+    shutil.move(folder / "other machine.jsonl", folder / "2-of-3.jsonl")
+    (folder / "earlier copy.jsonl").unlink()
+    done = debatebench(two, "land", "--run-tag", "june")
+    assert done.code == 3
+    assert "2-of-3.jsonl has lost or changed records since run 'june' was landed" in done.error_line
 
 
 def test_a_shard_of_another_plan_or_cut_is_named(two: Path, tmp_path: Path) -> None:
@@ -223,22 +236,47 @@ def test_a_frozen_plan_takes_no_option_that_would_change_it(two: Path) -> None:
     assert "name the plan with --plan FILE" in refused.error_line
 
 
+def test_the_progress_of_a_run_is_that_of_its_shards_together(played: Path) -> None:
+    found = ProgressFiles(Workspace(played)).read()
+    assert list(found) == ["june"]
+    assert (found["june"].is_playing, found["june"].done, found["june"].planned) == (False, 4, 4)
+    files = sorted((played / "warehouse" / "progress").glob("june.*.json"))
+    spent = sum(Decimal(json.loads(file.read_text())["cost_usd"]["simulated"]) for file in files)
+    assert dict(found["june"].facts)["Cost"].startswith(f"${amount_text(spent)}")
+
+
+def _forged(plan: bytes, change: Callable[[int, dict[str, Any]], dict[str, Any]]) -> bytes:
+    """The plan with changed lines and the checksums that go with them."""
+    crc, found = 0, b""
+    for number, line in enumerate(plan.splitlines(keepends=True), 1):
+        text, crc = encode_line(number, crc, change(number, json.loads(line.split(b" ", 2)[2])))
+        found += text
+    return found
+
+
 def _damaged(plan: bytes) -> dict[str, bytes]:
+    """What is wrong with a plan, as its error says, and the plan."""
     lines = plan.splitlines(keepends=True)
     head = json.loads(lines[0].split(b" ", 2)[2])
-    newer = encode_line(1, 0, {**head, "format": 99})[0]
-    grown = encode_line(1, 0, {**head, "plan": {**head["plan"], "from_the_future": 1}})
-    crc, rest = grown[1], b""
-    for number, line in enumerate(lines[1:], 2):
-        text, crc = encode_line(number, crc, json.loads(line.split(b" ", 2)[2]))
-        rest += text
+    deep = b"2 " + b"0" * 8 + b" {" + b"[" * 100_000 + b"\n"
+    row = json.loads(lines[2].split(b" ", 2)[2])["row"]
     return {
         "was changed or cut off: line 3": b"".join([*lines[:2], lines[2].replace(b"sim-", b"sam-", 1), *lines[3:]]),
         "was changed or cut off: it has 4 of 6 debates": b"".join(lines[:5]),
-        "was changed or cut off: line 5": b"".join(lines)[: -len(lines[-1]) - len(lines[-2]) - 10],
-        "was changed or cut off: line 1": plan.replace(b"karl", b"carl", 1).replace(b'"seed":', b'"sead":', 1),
-        "is a plan of another version of debatebench, which": newer + b"".join(lines[1:]),
-        "is a plan of another version of debatebench": grown[0] + rest,
+        "was changed or cut off: line 6": plan[: -len(lines[-1]) - 10],
+        "was changed or cut off: line 1": plan.replace(b'"seed":', b'"sead":', 1),
+        "was changed or cut off: line 2": lines[0] + deep,
+        "line 3 at byte": _forged(plan, lambda n, data: {**data, "calls": -1} if n == 3 else data),
+        "line 4 at byte": _forged(plan, lambda n, data: {**data, "cost": 1e300} if n == 4 else data),
+        f"debate '{row['debate_id']}' has a topic, debater or judge that is not in it": _forged(
+            plan, lambda n, data: {**data, "row": {**data["row"], "topic_id": "../x"}} if n == 3 else data
+        ),
+        "is a plan of another version of debatebench, which": _forged(
+            plan, lambda n, data: {**data, "format": 99} if n == 1 else data
+        ),
+        "is a plan of another version of debatebench": _forged(
+            plan, lambda n, data: {**data, "plan": {**data["plan"], "of_later": 1}} if n == 1 else data
+        ),
         "is not the file of a plan; `debatebench run --dry-run": b"\x00\xff" * 5000,
         "is not the file of a plan": b"",
         "is not the file": json.dumps(head["plan"]).encode(),
@@ -248,10 +286,9 @@ def _damaged(plan: bytes) -> dict[str, bytes]:
 def test_a_damaged_newer_or_foreign_plan_is_one_clear_sentence(two: Path) -> None:
     for sentence, content in _damaged((two / "june.plan").read_bytes()).items():
         (two / "bad.plan").write_bytes(content)
-        for options in (["--shard", "3/3"], ["--dry-run"]):
-            done = debatebench(two, "run", "--plan", str(two / "bad.plan"), *options)
-            assert done.code in (2, 3), sentence
-            assert sentence in done.error_line
+        done = debatebench(two, "run", "--plan", str(two / "bad.plan"), "--dry-run")
+        assert done.code in (2, 3), sentence
+        assert sentence in done.error_line
     done = shard(two, "1/7")
     assert "has 6 debates, which cannot be cut into 7 shards" in done.error_line
 
@@ -274,3 +311,53 @@ def test_a_plan_is_written_once_and_never_over_another(two: Path) -> None:
 def test_the_limit_on_cost_is_divided(two: Path) -> None:
     done = shard(two, "3/3", "--dry-run")
     assert re.search(r"Shard 3/3 of run 'june': 2 of 6 debates, 3\d\.\d% of what the plan takes\.", done.err)
+
+
+def test_a_changed_configuration_is_named_and_the_plan_is_played_as_it_was(two: Path) -> None:
+    before = shard(two, "3/3", "--dry-run")
+    assert "configuration" not in before.err
+    assert debatebench(two, "init").code == 0
+    prompt = next((two / "configs" / "prompts").glob("judge*.md"))
+    prompts = sorted((two / "configs" / "prompts").rglob("*.md"))
+    assert prompt in prompts
+    for each in prompts:
+        each.write_text(each.read_text(encoding="utf-8") + "\nBe brief.\n", encoding="utf-8")
+    after = shard(two, "3/3", "--dry-run")
+    assert after.code == 0
+    assert re.search(r"played as it was frozen; the configuration here differs in .*prompt", after.err)
+    assert after.out == before.out
+    (two / "configs" / "models.yaml").write_text("models: [{", encoding="utf-8")
+    broken = shard(two, "3/3", "--dry-run")
+    assert (broken.code, broken.out) == (0, before.out)
+    assert "could not be made from the configuration here" in broken.err
+
+
+@pytest.mark.slow
+def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_path: Path) -> None:
+    root = begin_built(tmp_path / "shards")
+    assert debatebench(root, "run", "--run-tag", "demo", "--quick-test").code == 0
+    plan = root / "june.plan"
+    probing = ("probe-judges", "demo", "--as", "june", "--repeat", "2", "--judge", "sim-judge-amber")
+    assert debatebench(root, *probing, "--dry-run", "--plan-output", str(plan)).code == 0
+    whole = shutil.copytree(root, tmp_path / "whole")
+    for number in ("2/2", "1/2"):
+        assert shard(root, number, "--log-failed-judges").code == 0
+    assert debatebench(root, "land").code == 0
+    assert debatebench(whole, "run", "--plan", str(plan)).code == 0
+    names = [name for name in tables(root) if name.startswith("raw.")]
+    assert [name for name in names if rows(root, name) != rows(whole, name)] == []
+    # A machine without the stored debates cannot judge them.
+    elsewhere = begin_built(tmp_path / "elsewhere")
+    refused = debatebench(elsewhere, "run", "--plan", str(plan), "--shard", "1/2")
+    assert refused.code == 2
+    assert "The plan judges stored debates of run 'demo', so every machine" in refused.error_line
+    # What is stored is read again, moved to the archive and back, as of any run.
+    assert "reads 0 verdicts of 2 runs differently" in debatebench(root, "land", "--reparse").err
+    for command in ("archive", "restore"):
+        assert debatebench(root, "runs", command, "june").code == 0
+    assert [name for name in names if rows(root, name) != rows(whole, name)] == []
+    assert debatebench(root, "report", "--with-calls", "--run-tag", "june").code == 0
+    (journals(root) / "plan.jsonl").unlink()
+    found = debatebench(root, "doctor")
+    assert found.code == 3
+    assert "The plan of the shards in" in found.out
