@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -12,11 +13,16 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import stored
+from spark_runs import compared_workspace
 from sqlglot import exp, parse_one
 
+from debatebench.query.sql_project import load_project
 from debatebench.stats import sql as functions
 from debatebench.transform.spark.functions import register_functions
+from debatebench.transform.spark.relations import carried_query
 from debatebench.transform.spark.translation import spark_query
+from debatebench.transform.transpiling import typed_models
 
 pyspark_sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed; the extra `spark` has it.")
 pytestmark = [
@@ -113,3 +119,37 @@ def test_the_translation_gives_the_same_rows(name: str, duck: duckdb.DuckDBPyCon
     assert len(ours) == len(theirs), text
     for one, other in zip(ours, theirs, strict=True):
         assert _is_same(one, other), f"{one} on DuckDB, {other} on Spark:\n{text}"
+
+
+@pytest.mark.skipif(
+    os.environ.get("DEBATEBENCH_SPARK") != "all", reason="DEBATEBENCH_SPARK is not `all`; `make test-spark` does it"
+)
+def test_every_sql_model_is_equal_when_it_reads_the_tables_of_duckdb(spark: Any, tmp_path: Path) -> None:
+    """Also those that `build --engine spark` lets DuckDB compute, so that the first line of `transpile` is true."""
+    workspace = compared_workspace(tmp_path / "workspace", "all")
+    project = load_project(workspace.files("sql", "**/*"))
+    different: dict[str, str] = {}
+    with duckdb.connect(str(stored(workspace.database)), read_only=True) as con:
+        read: set[str] = set()
+        for each in typed_models(project, project.models):
+            for name in each.columns.keys() - read:
+                path = tmp_path / f"{name}.parquet"
+                con.execute(f"copy ({carried_query(con, name)}) to '{path}' (format parquet)")
+                spark.read.parquet(str(path)).createOrReplaceTempView(name.replace(".", "__"))
+                read.add(name)
+            frame = spark.sql(spark_query(each.query, "{}__{}".format, each.columns, each.returns))
+            columns = frame.columns
+            theirs = sorted((_plain(list(row)) for row in frame.collect()), key=_place)
+            listed = ", ".join(f'"{column}"' for column in columns)
+            ours = con.execute(f"select {listed} from {each.model.name}").fetchall()
+            pairs = zip(sorted((_plain(list(row)) for row in ours), key=_place), theirs, strict=False)
+            unequal = next((pair for pair in pairs if not _is_same(*pair)), None)
+            if len(ours) != len(theirs) or unequal is not None:
+                different[each.model.name] = f"{len(ours)} rows and {len(theirs)}: {unequal}"
+    assert different == {}
+
+
+def _place(row: list[Any]) -> tuple[str, str]:
+    """Where a row stands among others: by what is exact first, then by numbers as far as they are the same."""
+    exact = [value for value in row if isinstance(value, str | bool | int | None)]
+    return repr(exact), re.sub(r"-?\d+\.\d+(e-?\d+)?", lambda match: f"{float(match[0]):.6g}", repr(row))
