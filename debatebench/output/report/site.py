@@ -29,9 +29,10 @@ from debatebench.output.report.page import load_pages
 from debatebench.output.report.page_time import data_time
 from debatebench.output.report.render import render_pages
 from debatebench.output.report.subjects import Site, find_runs
+from debatebench.query.attached import attached
 from debatebench.query.relations import has_relation
-from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.activity import doing
+from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
 
@@ -73,7 +74,11 @@ def build_site(
     bytes each time. Raises `UsageError` for an unknown run, `ConfigError` for a file that cannot be used.
     """
     choice = Choice(run_tags, compare, title, front)
-    with open_for_reading(database) as con:
+    with attached(database) as con:
+        con.execute("use warehouse")
+        # For its cursors, too.
+        con.execute("set global TimeZone = 'UTC'")
+        close_to_outside(con)
         site = open_site(
             con,
             files,
