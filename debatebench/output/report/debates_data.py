@@ -23,6 +23,7 @@ from debatebench.output.report.calls_data import CALL_FIELDS, CALLS_QUERY, Calls
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
 from debatebench.query.duckdb_errors import sql_errors
+from debatebench.query.safe_query import cursor_of, search_path_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -313,7 +314,7 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
     con = site.con
     folder, named = f"debates/{run_slug(run.tag)}", {"run_tag": run.tag}
     found = _List()
-    with closing(con.cursor()) as cursor:
+    with closing(cursor_of(con, search_path_of(con))) as cursor:
         cursor.execute(LIST_QUERY, named)
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
             for row in rows:
@@ -487,7 +488,7 @@ class _Stream:
         self._left: Counter[str] = Counter(dict(_fetched(con, counts, named)))
         self._key = key
         self._waiting: dict[str, list[Row]] = {}
-        self._cursor = con.cursor()
+        self._cursor = cursor_of(con, search_path_of(con))
         if self._left:
             self._cursor.execute(sql, named)
 
