@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database in memory with the warehouse attached as `warehouse`.
 
-    What does not fit into the memory of `limit_memory` is spilled to a temporary folder. A publication meanwhile has no effect here: the
-    old file stays open. `config` holds settings of DuckDB. Raises what `safe_query.open_for_query` raises.
+    What does not fit into the memory of `limit_memory` is spilled to a temporary folder. A publication meanwhile has no
+    effect here: the old file stays open. `config` holds settings of DuckDB. Raises what `safe_query.open_for_query`
+    raises.
     """
     import duckdb
 
