@@ -13,7 +13,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs check test test-dbt test-datasets static lint clean
+.PHONY: help demo docs check test test-dbt test-datasets test-docs test-spark bench static lint clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
@@ -56,9 +56,31 @@ test-datasets: $(VENV)/.installed-test  ## Let Hugging Face's `datasets` and Arr
 	$(PIP) --editable '.[datasets]'
 	$(BIN)/python -m pytest -s tests/output/test_export_huggingface.py tests/output/test_export.py -k "datasets or arrow"
 
-docs: $(VENV)/.installed  ## Write docs/marts.md, and what README.md shows of the demo
+RUNS ?= all
+
+test-spark: $(VENV)/.installed-test  ## Build on DuckDB and on Apache Spark, and compare every row; Spark needs Java 17
+	$(PIP) --editable '.[spark]'
+	DEBATEBENCH_SPARK=$(RUNS) $(BIN)/python -m pytest -s tests/transform/test_spark_build.py
+
+.venv-docs/.installed: docs/requirements.txt
+	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
+	touch $@
+
+docs: $(VENV)/.installed .venv-docs/.installed  ## Write docs/marts.md and what pages show of the demo, then the site build/docs/site/
 	$(BIN)/debatebench --root docs docs --format markdown --out-dir docs
 	$(BIN)/python docs/build.py
+	$(BIN)/python docs/generator/pages.py build/docs
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet --config-file build/docs/mkdocs.yml
+	@echo build/docs/site/index.html
+
+test-docs: $(VENV)/.installed-test .venv-docs/.installed  ## Build the documentation site, and try it in a browser
+	DEBATEBENCH_MKDOCS=$(CURDIR)/.venv-docs/bin/mkdocs $(BIN)/python -m pytest -s tests/test_documentation_site.py
+
+EFFORT ?= quick
+
+bench: $(VENV)/.installed  ## Measure speed beside peers: five minutes once they are installed; EFFORT=full takes hours
+	$(BIN)/python benchmarks/bench.py --effort $(EFFORT)
 
 lint: $(VENV)/.installed-test  ## Mend style, then check types
 	$(BIN)/ruff check --fix .
@@ -66,4 +88,4 @@ lint: $(VENV)/.installed-test  ## Mend style, then check types
 	$(BIN)/mypy
 
 clean:  ## Remove what tools have left; journals, imports and the warehouse stay
-	rm -rf $(VENV) .venv-dbt build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-dbt .venv-docs .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""A cheap chat-completions server for benchmarks: every answer takes the same time, and it counts the requests.
+"""A cheap chat-completions server for the case `runner`: every answer takes the same time, and it counts the requests.
 
     python benchmarks/chat_server.py --latency 0.1
 
@@ -88,7 +88,13 @@ def answer_to(body: bytes) -> bytes:
         text = json.dumps({"scores": scores})
     else:
         text = SPEECH
-    usage = {"prompt_tokens": len(body) // 4, "completion_tokens": len(text) // 4, "cost": 0.0001}
+    prompt, completion = len(body) // 4, len(text) // 4
+    usage = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "cost": 0.0001,
+    }
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return json.dumps({"id": "gen-1", "model": model, "choices": [choice], "usage": usage}).encode()
 

@@ -1,4 +1,4 @@
-"""Write what the documents show of the program: the leaderboard of the demo in README.md, and its picture.
+"""Write what the documents show of the program: what commands print about the demo, and a picture of its ratings.
 
 `python docs/build.py` plays the demo in a temporary workspace and writes the files again; a test compares them.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ _OUTPUT = re.compile(r"(<!-- output: debatebench ([^\n]*) -->\n```text\n).*?(```
 
 def with_outputs(text: str, workspace: Path) -> str:
     """A page with the output of every command that a comment `<!-- output: debatebench … -->` names."""
-    return _OUTPUT.sub(lambda found: found[1] + _output(found[2].split(), workspace) + found[3], text)
+    return _OUTPUT.sub(lambda found: found[1] + _output(shlex.split(found[2]), workspace) + found[3], text)
 
 
 def _output(arguments: Sequence[str], workspace: Path) -> str:
@@ -38,11 +39,9 @@ def leaderboard_picture(workspace: Path) -> str:
 
 def built(workspace: Path) -> dict[Path, str]:
     """Every file that is written, with its text; `workspace` holds the run that `DEMO` plays."""
-    readme = REPOSITORY / "README.md"
-    return {
-        readme: with_outputs(readme.read_text(encoding="utf-8"), workspace),
-        REPOSITORY / "docs" / "leaderboard.svg": leaderboard_picture(workspace),
-    }
+    pages = (REPOSITORY / "README.md", REPOSITORY / "docs" / "tutorial.md")
+    texts = {page: with_outputs(page.read_text(encoding="utf-8"), workspace) for page in pages}
+    return {**texts, REPOSITORY / "docs" / "leaderboard.svg": leaderboard_picture(workspace)}
 
 
 def main() -> None:

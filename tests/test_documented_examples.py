@@ -3,9 +3,9 @@
 A block ```sql is the argument of `debatebench query` on a warehouse with the runs `demo` and `second`, and has rows.
 `$tag` is `demo`; an HTML comment before the block gives other values: `<!-- params: tag=second n=3 -->`. Blocks
 ```python of a page run in order, in one namespace; `<!-- needs: pandas -->` skips one where pandas is missing. Blocks
-```sh of a page are pasted into one bash in such a workspace, those of README.md into a checkout. A comment such as
-`<!-- not run: needs a key -->` leaves one out, and how many there are is held below. Pages that other tests run whole
-are left to those.
+```sh of a page are pasted into one bash in such a workspace, those of README.md and then of tutorial.md into a
+checkout. A comment such as `<!-- not run: needs a key -->` leaves one out, and how many there are is held below. Pages
+that other tests run whole are left to those.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ pytestmark = pytest.mark.slow
 __all__ = ["two_runs"]
 
 CI_PAGE, PUBLISHING = REPOSITORY / "docs" / "ci.md", REPOSITORY / "docs" / "publishing.md"
+TUTORIAL = REPOSITORY / "docs" / "tutorial.md"
 
 
 def _documents() -> dict[str, Callable[..., dict[Path, str]]]:
@@ -89,9 +90,10 @@ NOT_RUN = {
     "needs a bucket": 1,
     "needs a browser": 1,
     "needs a token": 1,
-    "needs a key": 3,
-    "needs the network": 1,
+    "needs a key": 7,
+    "needs the network": 3,
     "needs PanelBench": 1,
+    "needs Spark": 1,
     "is the test": 1,
 }
 """Why blocks of shell are not run, and how many."""
@@ -153,7 +155,10 @@ def on_the_path(tmp_path: Path) -> dict[str, str]:
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES[1:] if SHELL[page]], ids=lambda page: page.name)
+IN_TWO_RUNS = [page for page in PAGES[1:] if SHELL[page] and page != TUTORIAL]
+
+
+@pytest.mark.parametrize("page", IN_TWO_RUNS, ids=lambda page: page.name)
 def test_the_commands_of_a_page_can_be_pasted(two_runs: Path, tmp_path: Path, on_the_path: dict[str, str], page: Path):
     pasted(page, Path(shutil.copytree(two_runs, tmp_path / "workspace")), on_the_path)
 
@@ -170,8 +175,12 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_commands_of_the_readme_can_be_pasted_in_a_fresh_checkout(checkout: Path, on_the_path: dict[str, str]):
+def test_the_commands_of_the_readme_and_the_tutorial_can_be_pasted_in_a_checkout(
+    checkout: Path, on_the_path: dict[str, str]
+):
     pasted(PAGES[0], checkout, on_the_path)
+    # Its runs are those of README.md, so they are there.
+    pasted(TUTORIAL, checkout, on_the_path)
     assert (checkout / "reports" / "site" / "index.html").is_file()
     assert built(checkout) == {path: path.read_text(encoding="utf-8") for path in built(checkout)}, (
         "`python docs/build.py` writes these files again"

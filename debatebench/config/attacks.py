@@ -64,11 +64,17 @@ class Attack(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
+    """The name of the attack."""
     kind: str
+    """What is tried."""
     place: Literal["append", "prepend", "replace"] = "append"
+    """Where the text stands in a speech."""
     turns: Literal["all", "first", "last"] = "all"
+    """Which speeches of the side are altered."""
     times: int = Field(1, ge=1)
+    """How often the text stands there."""
     favours: Literal["first", "last"] | None = None
+    """For `swapped_order` only: which side it should help, the one that is then read first or last."""
     text: str = ""
 
     @property

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from debatebench.config.setting import Setting
 
 
-# Every setting has a place in the nested form and one in the original harness's flat form, sometimes under two names. A
-# file may use either form; a setting given in two places is rejected.
-_PLACES: dict[str, tuple[str, ...]] = {
+PLACES: dict[str, tuple[str, ...]] = {
     "benchmark_name": ("benchmark.name", "benchmark_name"),
     "benchmark_version": ("benchmark.version", "benchmark_version"),
     "rubric_version": ("benchmark.rubric_version", "scoring.rubric_version", "rubric_version"),
@@ -54,6 +52,9 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "k_factor": ("elo.k_factor", "k_factor"),
     "min_games_for_display": ("elo.min_games_for_display", "min_games_for_display"),
 }
+"""Where a setting of config.yaml may stand: in the nested form first, then in the original harness's flat form.
+
+A file may use either form; a setting given in two places is rejected."""
 
 _LIMIT_KEYS = tuple(RateLimits.model_fields)
 _MODEL_KEYS = {"role", *_LIMIT_KEYS, *MemberConfig.model_fields} - {"limits", "provider_limits", "earlier_parameters"}
@@ -76,10 +77,10 @@ def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
     Where no debates are played it need not have rounds.
     """
     file = _read(path)
-    file.allow(place for places in _PLACES.values() for place in places)
+    file.allow(place for places in PLACES.values() for place in places)
 
     def setting(name: str) -> Setting:
-        return file.at(*_PLACES[name])
+        return file.at(*PLACES[name])
 
     special = ("rubric_version", "rounds", "dimensions", "elo", "weaknesses", "weakness_taxonomy", "whole")
     plain = {name: setting(name).field(Config, name) for name in Config.model_fields if name not in special}

@@ -39,10 +39,15 @@ class Round(_Frozen):
     """
 
     role: Position
+    """Who speaks: `pro` or `con`, or one of four teams."""
     stage: str = "turn"
+    """A word for the kind of speech, which the prompts and the pages show."""
     max_tokens: int | None = Field(None, gt=0)
+    """The longest speech in tokens; nothing: no limit."""
     language: str | None = None
+    """The language of this speech, where it is not that of the debate."""
     instruction: str | None = Field(None, exclude_if=lambda text: text is None)
+    """What the format asks of this speech; the speaker, judges and annotators read it."""
 
     @property
     def is_of_team(self) -> bool:
@@ -78,7 +83,9 @@ class SideGuidance(_Frozen):
     """What a dimension asks of each side."""
 
     pro: str
+    """What is asked of the side for the motion."""
     con: str
+    """What is asked of the side against it."""
 
 
 class WholeConfig(_Frozen):
@@ -89,7 +96,9 @@ class WholeConfig(_Frozen):
     """
 
     ties: bool = True
+    """Whether a judge may call the debate a tie."""
     preferences: Preferences = Preferences()
+    """What to look for where all dimensions are judged together."""
 
 
 class DimensionConfig(_Frozen):
@@ -104,16 +113,27 @@ class DimensionConfig(_Frozen):
     """
 
     min: ScoreValue = Decimal(1)
+    """The lowest score."""
     max: ScoreValue = Decimal(10)
+    """The highest score."""
     description: str | None = None
+    """What is scored, in the words that judges read."""
     integer: bool | None = None
+    """Whether scores are whole numbers; nothing: they are if both ends of the scale are."""
     weight: ScoreValue = Field(Decimal(1), ge=0)
+    """Its weight in the whole debate, where judges are compared with people."""
     tie_band: ScoreValue = Field(Decimal(0), ge=0)
+    """Scores of both sides that differ by no more than this are a tie."""
     ties: bool = True
+    """Whether a judge method may name no winner on it."""
     preferences: Preferences = Preferences()
+    """What a judge method tells a judge to look for, by stage."""
     anchors: dict[str, str] = Field(default_factory=dict)
+    """What a score means, by score as text."""
     by_category: dict[str, SideGuidance] = Field(default_factory=dict, exclude_if=lambda value: not value)
+    """What it asks of each side in debates of a category."""
     step: ScoreValue | None = Field(None, gt=0)
+    """The difference between neighbouring scores."""
 
     @cached_property
     def is_integer(self) -> bool:
@@ -167,8 +187,11 @@ class EloConfig(_Frozen):
     """Settings of the Elo pass."""
 
     initial_rating: float = Field(400.0, ge=-MOST_RATING, le=MOST_RATING)
+    """The Elo rating with which every debater begins; the mean of the Bradley–Terry ratings."""
     k_factor: float = Field(32.0, gt=0, le=MOST_K_FACTOR)
+    """How many points a game can move an Elo rating."""
     min_games_for_display: int = Field(5, ge=0)
+    """Debaters with fewer games are rated, but not shown on the leaderboard."""
 
 
 class PriceList(_Frozen):
@@ -180,17 +203,24 @@ class PriceList(_Frozen):
     """
 
     prompt: Decimal = Field(ge=0)
+    """USD per token of the prompt."""
     completion: Decimal = Field(ge=0)
+    """USD per token of the completion."""
     cached_prompt: Decimal | None = Field(None, ge=0)
+    """USD per token that was read from the provider's cache."""
     cache_write: Decimal | None = Field(None, ge=0)
+    """USD per token that was written to it."""
     reasoning: Decimal | None = Field(None, ge=0)
+    """USD per token of thinking, where it costs other than the rest of the completion."""
     request: Decimal = Field(Decimal(0), ge=0)
+    """USD per request."""
 
 
 class Pricing(PriceList):
     """The prices of the standard tier, and by name those of other tiers in which requests may be served."""
 
     tiers: dict[str, PriceList] = Field(default_factory=dict)
+    """The prices of other tiers of service, by name."""
 
     def of_tier(self, tier: str | None) -> PriceList | None:
         """The prices of a tier in a provider's word; None where they are not known."""
@@ -211,8 +241,11 @@ class RateLimits(_Frozen):
     """The limits of a provider; None where it sets no limit. Tokens are those of prompt and completion."""
 
     max_concurrency: int | None = Field(None, gt=0)
+    """Requests in flight."""
     requests_per_minute: int | None = Field(None, gt=0)
+    """Requests within any 60 seconds."""
     tokens_per_minute: int | None = Field(None, gt=0)
+    """Tokens within any 60 seconds."""
 
 
 class MemberConfig(_Frozen):
@@ -230,23 +263,39 @@ class MemberConfig(_Frozen):
     """
 
     id: str
+    """The name of the debater or judge in every table and on every page."""
     provider: str
+    """Who is asked: a provider of the table in running.md, `http` or `simulated`."""
     model: str
+    """The provider's name of the model."""
     endpoint: str | None = None
+    """The base URL of the server, or the full address of its chat completions; nothing: the provider's."""
     api_key_env: str | None = None
+    """The environment variable that holds the key; nothing: the provider's."""
     allow_insecure: bool = False
+    """Whether keys and debates may travel by plain http to another machine."""
     environment_proxies: bool = False
+    """Whether requests go through the proxies that the environment names."""
     trust_reported_cost: bool = False
+    """Whether the cost that a server reports counts as billed, in USD."""
     token_limit: int | None = Field(None, gt=0)
+    """The longest answer in tokens; the round's limit may be lower."""
     thinking_tokens: int | None = Field(None, gt=0)
+    """Room for thinking, by which every limit that is sent is larger."""
     method: str = "direct"
+    """For judges: the judge method."""
     prompt_style: str = "default"
+    """For judges: the style of the prompt, configs/prompts/judge_STYLE.md."""
     context_window: int | None = Field(None, gt=0)
+    """For judges: a request that does not fit into so many tokens with its answer is not sent."""
     parameters: dict[str, Any] = Field(default_factory=dict)
+    """Parameters that are sent unchanged; one that is null removes a field from requests."""
     pricing: Pricing | None = None
+    """The prices of the model; without any, costs are unknown and never 0."""
     earlier_parameters: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
     """Parameters that were replaced after the model had answered with them, oldest first; a plan's parts have them."""
     timeout: float = Field(default=USUAL_TIMEOUT_S, gt=0, le=86_400, exclude=True)
+    """How many seconds an answer may take."""
     limits: RateLimits = Field(default=RateLimits(), exclude=True)
     provider_limits: RateLimits = Field(default=RateLimits(), exclude=True)
 
@@ -269,9 +318,13 @@ class TopicConfig(_Frozen):
     """A motion to debate."""
 
     id: str
+    """The name of the topic in every table and on every page."""
     motion: str
+    """The sentence that is debated."""
     category: str | None = None
+    """The kind of topic, by which results can be grouped."""
     info_slide: str | None = None
+    """What debaters and judges are told about the motion beforehand."""
 
 
 Turns = Literal["all", "after_opponent"]
@@ -285,9 +338,13 @@ class WeaknessConfig(_Frozen):
     """
 
     id: str
+    """The name of the flaw."""
     instruction: str
+    """What the debater of that side is told. No one else reads it."""
     turns: Turns
+    """The speeches that carry the flaw: `all`, or those `after_opponent` has spoken."""
     dimension: str
+    """The dimension on which the flaw should cost the side points."""
 
     def first_turn(self, rounds: Sequence[Round], side: Side) -> int | None:
         """The turn from which the speeches of `side` carry the flaw; None if the format has no such speech."""
@@ -313,22 +370,36 @@ class Config(_Frozen):
     """
 
     benchmark_name: str = "debatebench"
+    """The name of the benchmark."""
     benchmark_version: str = "v1"
+    """Its version; give a new one when the format, the topics or the prompts change."""
     rubric_version: str = "v1"
+    """The version of the rubric; without it, the benchmark's version."""
     language: str = "en"
+    """The language of the debates."""
     rounds: tuple[Round, ...]
+    """The turns of a debate, in order."""
     temperature: float = Field(0.7, ge=0)
+    """The temperature of debaters whose parameters name none. Judges answer at 0."""
     on_refusal: OnRefusal = "void"
+    """What becomes of a debate in which a debater refuses to speak: in no rating, or won by the other side."""
     system_prompt_pro: str | None = None
+    """The prompt of the side for the motion, in place of the file in configs/prompts/."""
     system_prompt_con: str | None = None
+    """The prompt of the side against the motion, in place of the file."""
     judge_system_prompt: str | None = None
+    """The prompt of judges, in place of the file."""
     dimensions: dict[str, DimensionConfig]
+    """What judges score, by name."""
     judges_per_debate: int = Field(3, ge=1)
+    """How many judges are on the panel of a debate."""
     elo: EloConfig = EloConfig()
+    """The settings of ratings."""
     weaknesses: tuple[WeaknessConfig, ...] = ()
     weakness_taxonomy: str | None = Field(None, exclude_if=lambda name: name is None)
     """What the ids of `weaknesses` mean; None without any, and in runs of versions that knew one taxonomy only."""
     whole: WholeConfig = WholeConfig()
+    """How a judge method judges the debate as a whole."""
 
     @property
     def is_of_teams(self) -> bool:

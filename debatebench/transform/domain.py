@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,8 +20,27 @@ class LandedColumn(NamedTuple):
     values: Mapping[str, str] = {}
 
 
+class Signed(Protocol):
+    """A Python function with the DuckDB types of its parameters and of its result."""
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The function itself. It takes lists as Python lists."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The types of its parameters, in order."""
+
+    @property
+    def returns(self) -> str:
+        """The type of its result."""
+
+
 class PythonFunctions(Protocol):
     """The Python functions that SQL models may call."""
+
+    def signature(self, name: str) -> Signed:
+        """The function of this name, for engines other than DuckDB."""
 
     def python_functions(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that are such functions, in their order."""
@@ -46,6 +65,10 @@ class Domain(Protocol):
     @property
     def apart(self) -> Collection[str]:
         """Dotted names of small landed tables whose rows change without a landing of their part."""
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """Dotted name of a landed table with a row per part, and its column: the part that a part is about, or null."""
 
     @property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:

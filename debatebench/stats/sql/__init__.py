@@ -57,6 +57,11 @@ def python_functions(names: Iterable[str]) -> list[str]:
     return [name for name in names if name in FUNCTIONS]
 
 
+def signature(name: str) -> SqlFunction:
+    """The function of this name with the types of its parameters, for engines that pass lists as lists."""
+    return FUNCTIONS[name]
+
+
 def register(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = None) -> None:
     """Make functions of `FUNCTIONS` (all, or `names`) callable on this connection; doing it again changes nothing.
 

@@ -193,7 +193,7 @@ final as (
 
     select
         source_run_tag, format, measure,
-        pair.run_a, pair.judge_a, pair.run_b, pair.judge_b,
+        tests.pair.run_a, tests.pair.judge_a, tests.pair.run_b, tests.pair.judge_b,
         tests.n as count_debates,
         tests.count_clusters, tests.mean_difference,
         tests.mean_difference - tests.half_width as ci_low,
