@@ -32,7 +32,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         *("querying.md", "comparing.md", "publishing.md", "exporting.md", "python-api.md", "mcp.md"),
         *("ci.md", "sql-models.md", "extending.md"),
     ),
-    "Methods": ("philosophy.md", "statistics.md", "faults.md", "architecture.md"),
+    "Methods": ("philosophy.md", "statistics.md", "benchmarks.md", "faults.md", "architecture.md"),
 }
 """The pages of docs/ in their order. One that is in no section is a how-to, after all others."""
 _OF_REFERENCE = ("marts.md",)
