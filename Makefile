@@ -13,7 +13,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs check test test-dbt test-datasets test-docs dist bench static lint clean
+.PHONY: help demo docs check test test-dbt test-datasets test-docs test-spark dist bench static lint clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
@@ -55,6 +55,12 @@ test-dbt: $(VENV)/.installed-test .venv-dbt/.installed  ## Let real dbt build th
 test-datasets: $(VENV)/.installed-test  ## Let Hugging Face's `datasets` and Arrow read what was exported
 	$(PIP) --editable '.[datasets]'
 	$(BIN)/python -m pytest -s tests/output/test_export_huggingface.py tests/output/test_export.py -k "datasets or arrow"
+
+RUNS ?= all
+
+test-spark: $(VENV)/.installed-test  ## Build on DuckDB and on Apache Spark, and compare every row; Spark needs Java 17
+	$(PIP) --editable '.[spark]'
+	DEBATEBENCH_SPARK=$(RUNS) $(BIN)/python -m pytest -s tests/transform/test_spark_build.py
 
 .venv-docs/.installed: docs/requirements.txt
 	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import json
 import subprocess
 import sys
 import tempfile
@@ -28,10 +29,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from case_table import EFFORTS, HERE, OURS, Bench, Case, Environment, Table, TableError, read_table
-from figures import Ratio, above, ratio
+from figures import Ratio, above, is_same, ratio
 from measured_page import case_lines, write_page
-from measuring import CommandError, Contestant, Rounds, by_turns, last_line
-from results import Results, machine
+from measuring import CommandError, Contestant, Rounds, adopt_orphans, by_turns, last_line
+from results import Results, commit_of, machine
 
 REPOSITORY = HERE.parent
 REGRESSION = 6
@@ -113,7 +114,7 @@ def contestants(
     bench: Bench, case: Case, n: int, asked: Asked, environments: Environments, url: str | None
 ) -> tuple[list[Contestant], dict[str, str]]:
     """Ourselves and the peers of a case that can be measured at a size, and why the others cannot."""
-    found, missing = [bench.contestant(case.ours, n, url)], {}
+    found, missing = [bench.contestant(case.ours, n, url, case.same)], {}
     for peer in case.peers if asked.has_peers else ():
         if peer.sizes is not None and n not in peer.sizes:
             missing[peer.name] = f"It is not measured at this size (only {', '.join(map(str, peer.sizes))})."
@@ -121,7 +122,7 @@ def contestants(
             missing[peer.name] = problem
         else:
             try:
-                found.append(bench.contestant(peer, n, url))
+                found.append(bench.contestant(peer, n, url, case.same))
             except CommandError as error:
                 missing[peer.name] = str(error)
     return found, missing
@@ -137,7 +138,19 @@ def measure_case(bench: Bench, case: Case, n: int, asked: Asked, environments: E
             )
     except CommandError as error:
         return Rounds({}, {OURS: str(error)})
+    drop_others(found, rounds)
     return Rounds(rounds.samples, missing | rounds.failures)
+
+
+def drop_others(contestants: Sequence[Contestant], rounds: Rounds) -> None:
+    """Take out of the rounds every peer that found something else than we did: its time is for another task."""
+    found = {each.name: each.found for each in contestants if each.found is not None and each.name in rounds.samples}
+    if OURS in found:
+        ours = json.loads(found.pop(OURS).read_text())
+        for name, path in found.items():
+            if not is_same(ours, json.loads(path.read_text())):
+                del rounds.samples[name]
+                rounds.failures[name] = "It found something else than ours."
 
 
 def bench_all(bench: Bench, asked: Asked, environments: Environments, results: Results) -> int:
@@ -262,7 +275,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-peers", action="store_true", help="measure only our own commands")
     parser.add_argument("--against", metavar="COMMIT", help="compare our own cases with this commit")
     parser.add_argument("--bound", type=float, default=1.1, help="exit with 6 above this ratio; default: 1.1")
-    parser.add_argument("--folder", type=Path, help="where to work, kept; default: a folder that is removed")
+    parser.add_argument("--folder", type=Path, help="where to work; it is kept; default: a folder that is removed")
     parser.add_argument("--venvs", type=Path, default=REPOSITORY / ".venv-bench", help="where peers are installed")
     parser.add_argument("--table", type=Path, default=HERE / "cases.yml", help="another table of cases")
     parser.add_argument(
@@ -301,10 +314,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace, table: Table, asked: Asked, results: Results, folder: Path) -> int:
-    bench = Bench(folder, REPOSITORY, table, options.venvs)
+    bench = Bench(folder, REPOSITORY, table, options.venvs, commit=commit_of(REPOSITORY))
     if options.against is not None:
         with checked_out(options.against, folder) as tree:
-            return guard((bench, Bench(folder, tree, table, options.venvs, options.against)), asked)
+            other = Bench(folder, tree, table, options.venvs, options.against, commit_of(tree))
+            return guard((bench, other), asked)
     environments = Environments(options.venvs, table.environments)
     results.begin(machine(REPOSITORY), asked.effort)
     code = bench_all(bench, asked, environments, results)
@@ -326,4 +340,5 @@ def _folder(kept: Path | None) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
+    adopt_orphans()
     sys.exit(main())

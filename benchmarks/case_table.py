@@ -90,9 +90,13 @@ class Case:
     ours: Peer
     peers: tuple[Peer, ...] = ()
     targets: tuple[Target, ...] = ()
+    # Contestant → the growth of its CPU that is promised.
+    growth: Mapping[str, float] = field(default_factory=dict)
     server: str | None = None
     repeat: int = 5
     warm_up: bool = True
+    # The file in {work} with what was found, as JSON: peers must find the same.
+    same: str | None = None
 
 
 @dataclass(frozen=True)
@@ -151,9 +155,11 @@ def _case(name: str, entry: Mapping[str, Any]) -> Case:
         _peer(OURS, entry["ours"]),
         peers,
         targets,
+        entry.get("growth", {}),
         entry.get("server"),
         entry.get("repeat", 5),
         entry.get("warm_up", True),
+        entry.get("same"),
     )
 
 
@@ -166,9 +172,11 @@ class Bench:
     table: Table
     venvs: Path
     label: str = OURS
+    # Of a kept folder, what another commit has made is not used.
+    commit: str | None = None
     made: dict[tuple[str, int], Path] = field(default_factory=dict)
 
-    def contestant(self, peer: Peer, n: int, url: str | None = None) -> Contestant:
+    def contestant(self, peer: Peer, n: int, url: str | None = None, same: str | None = None) -> Contestant:
         """A peer, or ourselves, at one size. Makes the fixtures that its commands name. Raises `CommandError`."""
         name = self.label if peer.name == OURS else peer.name
         work = self.folder / "work" / re.sub(r"\W+", "-", f"{self.label} {peer.name}")
@@ -181,7 +189,7 @@ class Bench:
             for each in before:
                 measured(each)
 
-        return Contestant(name, command, prepare, peer.is_step)
+        return Contestant(name, command, prepare, peer.is_step, work / same if same else None)
 
     def _command(self, line: str, place: Peer | Fixture | None, words: Mapping[str, str], n: int) -> Command:
         """The command of a line, in the environment and the folder of a peer or fixture."""
@@ -206,7 +214,7 @@ class Bench:
 
     def _program(self, word: str, venv: str | None) -> list[str]:
         if word == "debatebench":
-            return [sys.executable, "-m", "debatebench"]
+            return [*self._program("python", venv), "-m", "debatebench"]
         if venv is None:
             return [sys.executable if word == "python" else word]
         program = self.venvs / venv / "bin" / word
@@ -218,7 +226,8 @@ class Bench:
         n = fixture.at or n
         if (name, n) in self.made:
             return self.made[name, n]
-        path = self.folder / ("shared" if fixture.is_shared else self.label) / f"{name}-{n}"
+        owner = "shared" if fixture.is_shared else re.sub(r"\W+", "-", f"{self.label} {self.commit}")
+        path = self.folder / owner / f"{name}-{n}"
         if not path.exists():
             part = path.with_name(f"{path.name}.part")
             shutil.rmtree(part, ignore_errors=True)

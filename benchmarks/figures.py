@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from measuring import Sample
 
@@ -64,6 +65,18 @@ class Target:
         """`cpu` and `memory`, as far as promised: the ratio, the bound and whether it holds, both to two decimals."""
         pairs = {"cpu": (found.cpu.median, self.cpu), "memory": (found.memory.median, self.memory)}
         return {what: (value, bound, round(value, 2) <= bound) for what, (value, bound) in pairs.items() if bound}
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal, numbers to nine digits."""
+    if isinstance(one, float) or isinstance(other, float):
+        numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
+        return numbers and math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+    return bool(one == other)
 
 
 def above(found: Ratio, bound: float) -> list[str]:

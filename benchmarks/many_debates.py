@@ -1,6 +1,9 @@
 """Write many small debates in the original harness's format: the same file for the same arguments.
 
     python benchmarks/many_debates.py --count 100000 --out debates.jsonl [--seed 7]
+    python benchmarks/many_debates.py --count 100000 --parts 8 --out FOLDER
+
+With `--parts`, the debates are shared out to so many files of equal size, `1.jsonl` and so on.
 
 Twelve debaters of different strength, eight judges of different leniency, five dimensions, sixty topics in six
 categories; six turns of about twelve words, and three judges a debate: 5 KB a line. Some turns and verdicts lack
@@ -10,6 +13,7 @@ numbers of tokens, one debater has no costs, and five topics have no category, a
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import uuid
@@ -189,11 +193,19 @@ def main() -> None:
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--parts", type=int)
     options = parser.parse_args()
     encode = json.JSONEncoder(separators=(",", ":")).encode
-    with options.out.open("w") as file:
-        for record in debates(options.count, options.seed):
-            file.write(encode(record) + "\n")
+    records = debates(options.count, options.seed)
+    paths = [options.out]
+    if options.parts is not None:
+        options.out.mkdir()
+        paths = [options.out / f"{number}.jsonl" for number in range(1, options.parts + 1)]
+    for number, path in enumerate(paths, 1):
+        share = options.count * number // len(paths) - options.count * (number - 1) // len(paths)
+        with path.open("w") as file:
+            for record in itertools.islice(records, share):
+                file.write(encode(record) + "\n")
 
 
 if __name__ == "__main__":

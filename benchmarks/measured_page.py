@@ -87,7 +87,24 @@ def _targets(table: Table, results: Results) -> Iterator[str]:
             for what, bound, measured, verdict in _outcomes(case, target, results):
                 cells = (case.title, f"{target.size:,} {case.unit}", target.peer, what, f"{bound:g}", measured, verdict)
                 yield f"| {' | '.join(cells)} |"
+        for name, bound in case.growth.items():
+            yield _growth_row(case, name, bound, results)
     yield ""
+
+
+def _growth_row(case: Case, name: str, bound: float, results: Results) -> str:
+    """The row of a promised growth."""
+    of = {
+        size: rounds.samples[name]
+        for (of_case, size), (_, rounds) in sorted(results.measured.items())
+        if of_case == case.name and name in rounds.samples
+    }
+    found = growth({size: statistics.median(sample.cpu_s for sample in samples) for size, samples in of.items()})
+    where = f"{min(of):,} to {max(of):,} {case.unit}" if of else case.unit
+    measured, verdict = ("", "not measured at two sizes")
+    if found is not None:
+        measured, verdict = f"{found:.2f}", "holds" if round(found, 2) <= bound else "**missed**"
+    return f"| {case.title} | {where} | {name} alone | growth of cpu | {bound:g} | {measured} | {verdict} |"
 
 
 def _outcomes(case: Case, target: Target, results: Results) -> Iterator[tuple[str, float, str, str]]:

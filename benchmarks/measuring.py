@@ -1,14 +1,17 @@
 """Measure commands: each in a process of its own, contestants by turns, a bounded number of rounds.
 
-CPU is user and system time of a process and of the children that it waited for, in seconds. Memory is the peak of the
-largest of these processes, in MB. This module imports little, because Linux counts the memory of the process that
-starts another as the other's lowest peak.
+CPU is user and system time of a process and of all that it started, in seconds. Memory is the peak of the largest of
+these processes, in MB. On Linux, what a process leaves behind (as pyspark does its Java) becomes a child of this one,
+so it counts, too. This module imports little, because Linux counts the memory of the process that starts another as the
+other's lowest peak.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -22,6 +25,7 @@ from pathlib import Path
 # Linux counts memory in KiB, macOS in bytes.
 MEMORY_UNITS_PER_MB = 1024 if sys.platform == "linux" else 1024**2
 LIMIT_S = 900.0
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 class CommandError(Exception):
@@ -55,10 +59,13 @@ class Contestant:
     prepare: Callable[[], None] = lambda: None
     # The command measures its own step, and prints its CPU seconds as its last word.
     is_step: bool = False
+    # What the command found, if others must find the same.
+    found: Path | None = None
 
 
 def measured(command: Command, *, is_step: bool = False, limit_s: float = LIMIT_S) -> Sample:
     """Run a command to its end. Raises `CommandError`."""
+    others = _children()
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         started = time.perf_counter()
         try:
@@ -77,6 +84,7 @@ def measured(command: Command, *, is_step: bool = False, limit_s: float = LIMIT_
         with _stopped_after(process, limit_s, has_ended) as was_stopped:
             try:
                 _, status, usage = os.wait4(process.pid, 0)
+                usages = [usage, *_left_behind(others)]
             except BaseException:
                 _kill(process.pid)
                 raise
@@ -90,13 +98,35 @@ def measured(command: Command, *, is_step: bool = False, limit_s: float = LIMIT_
         raise CommandError(f"It took longer than {limit_s:g} seconds and was stopped.")
     if process.returncode:
         raise CommandError(f"It ended with exit code {process.returncode}: {last_line(text)}")
-    cpu_s = usage.ru_utime + usage.ru_stime
+    cpu_s = sum(usage.ru_utime + usage.ru_stime for usage in usages)
     if is_step:
         try:
             cpu_s = float(text.split()[-1])
         except (IndexError, ValueError):
             raise CommandError(f"It printed no CPU seconds: {last_line(text)}") from None
-    return Sample(cpu_s, wall_s, usage.ru_maxrss / MEMORY_UNITS_PER_MB)
+    return Sample(cpu_s, wall_s, max(usage.ru_maxrss for usage in usages) / MEMORY_UNITS_PER_MB)
+
+
+def adopt_orphans() -> None:
+    """Let what other processes leave behind become children of this process. Only Linux can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children() -> set[int]:
+    """The children of this process; none where Linux does not list them."""
+    lists = Path("/proc/self/task").glob("*/children")
+    with contextlib.suppress(OSError):
+        return {int(pid) for each in lists for pid in each.read_text().split()}
+    return set()
+
+
+def _left_behind(others: set[int]) -> Iterator[resource.struct_rusage]:
+    """Wait for the children that a process has left behind, until there are none besides `others`."""
+    while orphans := _children() - others:
+        for pid in orphans:
+            with contextlib.suppress(ChildProcessError):
+                yield os.wait4(pid, 0)[2]
 
 
 @contextlib.contextmanager

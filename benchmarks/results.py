@@ -85,7 +85,7 @@ def machine(repository: Path) -> dict[str, Any]:
     """This machine, this moment and our versions."""
     return {
         "began": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": _commit(repository),
+        "commit": commit_of(repository),
         "cpu": _cpu_model(),
         "cpus": os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
@@ -96,7 +96,8 @@ def machine(repository: Path) -> dict[str, Any]:
     }
 
 
-def _commit(repository: Path) -> str | None:
+def commit_of(repository: Path) -> str | None:
+    """The short name of the commit that is checked out; None outside Git."""
     try:
         words = ["git", "-C", str(repository), "rev-parse", "--short", "HEAD"]
         done = subprocess.run(words, capture_output=True, text=True)

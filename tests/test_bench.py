@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ cases:
       half: {step: true, run: "python -c 'import sys; print(int(sys.argv[1]) / 50)' {n}"}
       broken: python -c "raise SystemExit('no such luck')"
       absent: {venv: none, run: python -c ""}
+    growth: {debatebench: 0.9, half: 1.0, broken: 1.0}
     targets:
       - {peer: half, size: 100, cpu: 0.6}
       - {peer: half, size: 10, cpu: 0.4}
@@ -63,9 +65,9 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(bench: ModuleType, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Run `bench.py` on the small table → its exit code. No package index is asked."""
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
+def run(bench: ModuleType, table: Path, tmp_path: Path):
+    """Run `bench.py` on the small table → its exit code. No environment can be made: a file is in its place."""
+    (tmp_path / "venvs").write_text("")
 
     def main(*words: str) -> int:
         where = {"--folder": "work", "--venvs": "venvs", "--results": "results.json", "--page": "page.md"}
@@ -153,6 +155,26 @@ def test_a_command_is_measured_with_its_children_and_its_failure_is_a_sentence(b
         measuring.measured(measuring.Command(["/no/program"]))
 
 
+ORPHAN = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.3: pass"])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans over")
+def test_what_a_command_leaves_behind_counts(tmp_path: Path):
+    # In a process of its own: who adopts orphans does so for the rest of its life.
+    code = f"""
+import sys
+from measuring import Command, adopt_orphans, measured
+adopt_orphans()
+print(measured(Command([sys.executable, "-c", {ORPHAN!r}])).cpu_s)
+"""
+    environ = {**os.environ, "PYTHONPATH": str(BENCHMARKS)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environ, check=True)
+    assert float(done.stdout) >= 0.3
+
+
 # --- Figures ---
 
 
@@ -183,6 +205,21 @@ def test_a_ratio_above_the_bound_is_named(
     assert bench.above(found, bound) == expected
 
 
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ({"rows": [["a", 0.1 + 0.2, 3]]}, True),
+        ({"rows": [["a", 0.3, 4]]}, False),
+        ({"rows": [["a", 0.3001, 3]]}, False),
+        ({"rows": [["a", "0.3", 3]]}, False),
+        ({"rows": []}, False),
+        ({}, False),
+    ],
+)
+def test_what_was_found_is_compared_with_numbers_to_nine_digits(bench: ModuleType, other: object, expected: bool):
+    assert bench.is_same({"rows": [["a", 0.3, 3]]}, other) == expected
+
+
 # --- The whole ---
 
 
@@ -203,6 +240,9 @@ def test_everything_is_measured_recorded_and_shown_and_what_cannot_be_is_named(r
         "| Say a number | 100 words | half | cpu | 0.6 | 0.50 | holds |",
         "| Say a number | 10 words | half | cpu | 0.4 | 0.50 | **missed** |",
         "| Say a number | 10 words | broken | memory | 2 |  | not measured: It ended with exit code 1: no such luck |",
+        "| Say a number | 10 to 100 words | debatebench alone | growth of cpu | 0.9 | 1.00 | **missed** |",
+        "| Say a number | 10 to 100 words | half alone | growth of cpu | 1 | 1.00 | holds |",
+        "| Say a number | words | broken alone | growth of cpu | 1 |  | not measured at two sizes |",
         "- broken at 10, 100: It ended with exit code 1: no such luck",
     ):
         assert line in page
@@ -220,6 +260,27 @@ def test_a_later_run_replaces_only_what_it_measures(run, tmp_path: Path):
     (tmp_path / "page.md").unlink()
     assert run("--page-only") == 0
     assert (tmp_path / "page.md").read_text() == page
+
+
+def test_a_peer_that_finds_something_else_is_not_compared(run, table: Path, capsys):
+    table.write_text("""
+cases:
+  find:
+    title: Find
+    about: Finds 1.
+    sizes: {quick: [10]}
+    same: found.json
+    repeat: 1
+    warm_up: false
+    ours: python -c "import sys; open(sys.argv[1] + '/found.json', 'w').write('1')" {work}
+    peers:
+      equal: python -c "import sys; open(sys.argv[1] + '/found.json', 'w').write('1.0')" {work}
+      other: python -c "import sys; open(sys.argv[1] + '/found.json', 'w').write('2')" {work}
+""")
+    assert run() == 0
+    said = capsys.readouterr().out
+    assert re.search(r"equal .* ours / it:", said)
+    assert "other                  not measured: It found something else than ours." in said
 
 
 def test_a_failure_of_our_own_command_ends_with_1(run, table: Path, capsys):
@@ -298,13 +359,23 @@ def test_every_requirement_of_a_peer_is_pinned(bench: ModuleType):
         assert environment.versions().keys() == set(environment.measured)
 
 
+def test_every_word_in_braces_is_known(bench: ModuleType):
+    table = bench.read_table(BENCHMARKS / "cases.yml")
+    contestants = [peer for case in table.cases.values() for peer in (case.ours, *case.peers)]
+    for each in (*contestants, *table.fixtures.values()):
+        named = set(re.findall(r"\{(\w+)\}", " ".join((*each.commands, each.folder or ""))))
+        assert named <= table.fixtures.keys() | {"n", "here", "work", "out", "url"}, each.name
+
+
+SCRIPTED = ("import", "query", "winners", "elo", "runner")
+
+
 @pytest.mark.slow
-def test_our_own_cases_run_on_a_hundred_debates(bench: ModuleType, tmp_path: Path, capsys):
-    """Every command of the table but the peers', once, so that none can rot."""
+def test_our_own_commands_run_on_a_hundred_debates(bench: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Cases with every script of ours, once, so that none can rot; the others run commands that have tests."""
     where = {"--folder": "work", "--results": "results.json", "--page": "page.md"}
     options = [part for option, name in where.items() for part in (option, str(tmp_path / name))]
-    assert bench.main(["--no-peers", "--sizes", "100", "--repeat", "1", *options]) == 0
+    assert bench.main([*SCRIPTED, "--no-peers", "--sizes", "100", "--repeat", "1", *options]) == 0
     said = capsys.readouterr().out
-    table = bench.read_table(BENCHMARKS / "cases.yml")
-    assert all(f"{case:<16}{'100':>10}  debatebench " in said for case in table.cases)
+    assert all(f"{case:<16}{'100':>10}  debatebench " in said for case in SCRIPTED)
     assert "not measured" not in said

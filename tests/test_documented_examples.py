@@ -93,6 +93,7 @@ NOT_RUN = {
     "needs a key": 7,
     "needs the network": 3,
     "needs PanelBench": 1,
+    "needs Spark": 1,
     "is the test": 1,
 }
 """Why blocks of shell are not run, and how many."""

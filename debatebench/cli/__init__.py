@@ -10,6 +10,7 @@ completion.py        completion in a shell
 doctor.py            doctor
 export.py            export
 gate_junit.py        gate: its outcome for CI services
+frozen_run.py        run, retry: the plan in a file, and the shard of it that is played
 grouped_help.py      commands and options in groups in `--help`; options given twice or by former names
 init.py              init
 judge.py             judge, probe-judges

@@ -6,10 +6,12 @@ visible here, and JSON has escapes.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +21,7 @@ import typer
 from debatebench.cli.activity_display import make_room
 from debatebench.cli.completion import run_tags
 from debatebench.shared.amounts import did_you_mean
+from debatebench.shared.errors import UsageError
 from debatebench.shared.formats import FORMATS, SHORT_NAMES, Format
 from debatebench.shared.visible_text import visible
 
@@ -57,6 +60,41 @@ RunTagsOption = Annotated[
         "judges stored debates."
     ),
 ]
+
+
+class Engine(StrEnum):
+    """What computes the SQL models."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+EngineOption = Annotated[
+    Engine, typer.Option("--engine", help="duckdb works in the warehouse, spark on --target; see docs/spark.md.")
+]
+MasterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="With --engine spark: local[2], spark://HOST:PORT or sc://HOST. Default: as Spark is configured.",
+    ),
+]
+TargetOption = Annotated[
+    str | None,
+    typer.Option("--target", metavar="URL", help="With --engine spark: the folder of the tables of the SQL models."),
+]
+
+
+def address(text: str) -> str:
+    """A path as an absolute one, because Spark may run in another folder; any other address as it is."""
+    return text if re.match(r"[a-zA-Z][\w+.-]*:/", text) else str(Path(text).resolve())
+
+
+def only_on_spark(given: Mapping[str, object]) -> None:
+    """Refuse the first of these options (name → value) that was given, because another engine has no use for it."""
+    if alone := next((option for option, value in given.items() if value is not None), None):
+        raise UsageError(f"{alone} needs --engine spark.")
 
 
 def workspace_of(context: typer.Context) -> Workspace:

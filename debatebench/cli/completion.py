@@ -44,10 +44,10 @@ def _completed(names_in: Callable[[Workspace, Mapping[str, Any]], Iterable[str]]
 
 
 def _run_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:
+    from debatebench.journal.shards import run_tags_in
+
     imports = os.listdir(workspace.imports) if workspace.imports.is_dir() else []
-    return {path.stem for path in workspace.journal.glob("*.jsonl")} | {
-        name for name in imports if not name.startswith(".")
-    }
+    return set(run_tags_in(workspace.journal)) | {name for name in imports if not name.startswith(".")}
 
 
 def _archived_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:

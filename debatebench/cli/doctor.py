@@ -38,6 +38,7 @@ def doctor(
 
     The exit code is 3 if data is damaged.
     """
+    from debatebench.journal.shards import journals_of
     from debatebench.landing.annotation_journals import annotations_folder, begun_journals
     from debatebench.warehouse.doctor import examine, grouped
     from debatebench.warehouse.journal_findings import Finding
@@ -57,7 +58,7 @@ def doctor(
         annotated = {finding.run_tag for finding in damaged if finding.finding == "damaged_annotations"}
         folders = [annotations_folder(workspace.journal, tag) for tag in sorted(annotated)]
         _salvage(
-            [workspace.journal / f"{tag}.jsonl" for tag in sorted(broken)],
+            [path for tag in sorted(broken) for path in journals_of(workspace.journal, tag)],
             [path for folder in folders for path in begun_journals(folder)],
         )
     if damaged:
@@ -96,6 +97,7 @@ def _note_counts(workspace: Workspace, found: list[Finding]) -> None:
 
 def _salvage(journals: list[Path], annotated: list[Path]) -> None:
     """Save what can be saved, and say what to do with it."""
+    from debatebench.journal.reading import run_of
     from debatebench.warehouse.salvage import salvage
 
     for journal in (*journals, *annotated):
@@ -106,7 +108,7 @@ def _salvage(journals: list[Path], annotated: list[Path]) -> None:
             f"{saved.events:,} events of {journal} were saved to {saved.target}, {saved.lost:,} are lost. To continue:"
         )
         kept, damaged, salvaged = (quote(str(path)) for path in (journal, f"{journal}.damaged", saved.target))
-        tag = quote(journal.stem if journal in journals else journal.parent.name.removesuffix(".annotations"))
+        tag = quote(run_of(journal) if journal in journals else journal.parent.name.removesuffix(".annotations"))
         note(f"  mv {kept} {damaged} && mv {salvaged} {kept} && debatebench land --run-tag {tag} --replace")
         if journal in annotated:
             continue

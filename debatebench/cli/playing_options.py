@@ -315,6 +315,26 @@ RetryFailed = Annotated[
 ]
 
 
+PlanFile = Annotated[
+    Path | None,
+    of_play(
+        "--plan",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Play the frozen plan in this file, which --plan-output wrote, whatever the configuration here says.",
+    ),
+]
+ShardOption = Annotated[
+    str | None,
+    of_play(
+        "--shard",
+        metavar="K/N",
+        help="Play only the K-th of N parts of a frozen plan; `land` joins them.",
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOptions:
     """Options of every session of a run: how a plan is played, not what is planned."""
@@ -387,6 +407,15 @@ class SessionOptions:
     estimate_time: Annotated[
         bool, of_checks("--estimate-time", help="Like --dry-run, and estimate the duration from stored timings.")
     ] = False
+    plan_output: Annotated[
+        Path | None,
+        of_checks(
+            "--plan-output",
+            metavar="FILE",
+            dir_okay=False,
+            help="With --dry-run, write the frozen plan of a new run to this file, for `run --plan`.",
+        ),
+    ] = None
     no_build: Annotated[bool, of_output("--no-build", help="Land the run, but do not build the SQL models.")] = False
     log_failed_judges: Annotated[
         bool,

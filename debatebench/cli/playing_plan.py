@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_names, part_path
 from debatebench.config.types import TopicConfig
+from debatebench.journal.shards import check_not_in_shards, run_tags_in
 from debatebench.judges import load_prompts, version_of_method
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
 from debatebench.plan.plan import PlanOptions
@@ -53,6 +54,7 @@ def begun_under(workspace: Workspace, run_tag: str, option: str) -> Plan | None:
     check_run_tag(run_tag)
     if (workspace.imports / run_tag).exists():
         raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another {option}.")
+    check_not_in_shards(workspace.journal, run_tag)
     return read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
 
 
@@ -61,7 +63,7 @@ def unknown_run(workspace: Workspace, run_tag: str) -> UsageError:
     from debatebench.landing.run_marks import check_not_archived
 
     check_not_archived(workspace, run_tag)
-    known = known_names(run_tag, sorted(path.stem for path in workspace.journal.glob("*.jsonl")), "none yet")
+    known = known_names(run_tag, run_tags_in(workspace.journal), "none yet")
     return UsageError(f"No run '{run_tag}' has begun in {workspace.warehouse}.{known}")
 
 

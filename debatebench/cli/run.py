@@ -19,6 +19,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.formats import FORMATS, SHORT_NAMES, Format
 
 if TYPE_CHECKING:
+    from debatebench.cli.frozen_run import FrozenRun
     from debatebench.plan.plan import Plan, PlanOptions
     from debatebench.shared.workspace import Workspace
 
@@ -92,6 +93,8 @@ def run(
             "time.",
         ),
     ] = None,
+    plan_file: opt.PlanFile = None,
+    shard: opt.ShardOption = None,
     options: opt.PlayedOptions,
     quick_test: Annotated[
         bool,
@@ -155,6 +158,7 @@ def run(
     ] = Format.TABLE.value,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
+    from debatebench.cli.frozen_run import frozen_run
     from debatebench.cli.playing_plan import load_inputs, planned, unknown_run, with_begun_options
     from debatebench.cli.run_wizard import asked_for
     from debatebench.plan.weaknesses import CONTROL_RATIO
@@ -169,6 +173,16 @@ def run(
         raise UsageError("--empty-debates has no effect without --skip-on-empty; give both.")
     if list_prompts:
         checking.list_prompts(workspace, Format(output))
+        return
+    if plan_file is not None or shard is not None:
+        _play_frozen(
+            workspace,
+            frozen_run(workspace, plan_file, shard, run_tag, stated),
+            session,
+            Format(output),
+            retry_failed=retry_failed,
+            empty_debates=(empty_debates or EMPTY_DEBATES) if skip_on_empty else None,
+        )
         return
     run_tag = now().strftime("run-%Y%m%d-%H%M%S") if run_tag is None else run_tag
     begun = _begun(workspace, run_tag)
@@ -220,6 +234,8 @@ def run(
 def retry(
     context: typer.Context,
     run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.", autocompletion=completion.run_tags)],
+    shard: opt.ShardOption = None,
+    *,
     session: opt.SessionOptions,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -228,11 +244,16 @@ def retry(
     These are calls without an answer, and judges of seats without a valid verdict. The same as `run --run-tag TAG
     --retry-failed`. Only what is missing is bought.
     """
+    from debatebench.cli.frozen_run import frozen_run
     from debatebench.cli.judging_plan import planned_judging
     from debatebench.cli.playing_plan import load_inputs, planned, unknown_run
     from debatebench.plan.frozen_plan import read_begun_plan
 
     workspace, new_judges = workspace_of(context), session.new_judge or ()
+    if shard is not None:
+        frozen = frozen_run(workspace, None, shard, run_tag, opt.stated(context))
+        _play_frozen(workspace, frozen, session, output, retry_failed=True)
+        return
     begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
     if begun is not None and begun.source is not None:
         plan, part, transcripts = planned_judging(
@@ -247,6 +268,30 @@ def retry(
         plan, part = planned(workspace, run_tag, begun, inputs, begun.options, (), new_judges)
         _note_overlap(plan)
     play_session(workspace, plan, part, session, output, retry_failed=True, transcripts=transcripts)
+
+
+def _play_frozen(
+    workspace: Workspace,
+    frozen: FrozenRun,
+    session: opt.SessionOptions,
+    output: Format,
+    *,
+    retry_failed: bool,
+    empty_debates: int | None = None,
+) -> None:
+    """Play the plan of a file, or a shard of it."""
+    _note_overlap(frozen.plan)
+    play_session(
+        workspace,
+        frozen.plan,
+        None,
+        session,
+        output,
+        retry_failed=retry_failed,
+        empty_debates=empty_debates,
+        transcripts=frozen.transcripts,
+        plan_file=frozen.file,
+    )
 
 
 def _with_former_format(options: opt.PlayedOptions, stated: dict[str, str], given: str) -> opt.PlayedOptions:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from debatebench.cli.common import ask, note, now, print_records, say, warn
 from debatebench.cli.run_report import is_all_simulated
 from debatebench.cli.stored_answers import stored_latencies, with_stored_use
+from debatebench.journal.shards import journal_at
 from debatebench.shared.amounts import counted
-from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
@@ -60,16 +61,24 @@ def expected_run(
     from debatebench.play.before_run import check_run
     from debatebench.warehouse.sources import check_before_run
 
-    check_before_run(workspace, plan.run_tag, is_built=is_built)
-    journal = workspace.journal / f"{plan.run_tag}.jsonl"
+    shard = None if plan.shard is None else plan.shard.shard
+    check_before_run(workspace, plan.run_tag, shard, is_built=is_built)
+    journal = journal_at(workspace.journal, plan.run_tag, shard)
     checked = check_run(plan, part, journal, settings, environ=os.environ, warn=warn, now=now())
     stored = with_stored_use(workspace, plan.run_tag, checked.remaining.stored)
     return ExpectedRun(checked, estimate(checked.plan, stored, checked.left))
 
 
-def print_plan(workspace: Workspace, run: ExpectedRun, output: Format) -> None:
-    """Print what a run would do and cost; for a run that has begun, what is left of it."""
+def print_plan(workspace: Workspace, run: ExpectedRun, output: Format, file: Path | None = None) -> None:
+    """Print what a run would do and cost; for a run that has begun, what is left of it.
+
+    The plan of a new run is written to `file`, which may hold it already. Without it, it is written for people to read.
+    """
+    from debatebench.plan.plan_file import write_plan
+
     checked = run.checked
+    if checked.has_begun and file is not None and checked.plan.shard is None:
+        raise UsageError(f"Run '{checked.plan.run_tag}' has begun, so its plan cannot be cut: plan under another tag.")
     columns = ["role", "id", "calls", "prompt_tokens", "completion_tokens", "cost_usd", "most_usd"]
     print_records(columns, run.expected.members, output)
     if output is Format.TABLE:
@@ -88,8 +97,14 @@ def print_plan(workspace: Workspace, run: ExpectedRun, output: Format) -> None:
             needs = "it needs" if count == 1 else "they need"
             note(f"{counted(count, 'debate')} ended without an answer that {needs}; {told}.")
         note("No requests were sent. The plan is in the run's journal, so no file was written.")
+    elif checked.plan.shard is not None:
+        note("No requests were sent.")
     else:
-        note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, checked.plan)}.")
+        if file is None:
+            file = _write_plan(workspace.plans, checked.plan)
+        else:
+            write_plan(file, checked.plan, run.expected)
+        note(f"No requests were sent. The plan is in {file}.")
 
 
 def _note_weaknesses(plan: Plan) -> None:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from debatebench.cli import run_cost
 from debatebench.cli.common import note, now, warn
 from debatebench.cli.stored_answers import with_stored_use
-from debatebench.shared.amounts import known_names
+from debatebench.journal.shards import check_place, journal_at, place_plan
+from debatebench.shared.amounts import amount_text, known_names
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
     from debatebench.cli.playing_options import SessionOptions
-    from debatebench.plan.plan import Plan, PlanPart
+    from debatebench.plan.plan import Plan, PlannedShard, PlanPart
     from debatebench.play.before_run import RunSettings, Transcripts
     from debatebench.shared.workspace import Workspace
 
@@ -37,8 +38,12 @@ def play_session(
     retry_failed: bool,
     empty_debates: int | None = None,
     transcripts: Transcripts | None = None,
+    plan_file: Path | None = None,
 ) -> None:
-    """Print what would be done, or do it: play, land, build, report. `transcripts` are those that are judged."""
+    """Print what would be done, or do it: play, land, build, report. `transcripts` are those that are judged.
+
+    `plan_file` is the file that the plan is from, if it is frozen in one. A shard of it does not land by itself.
+    """
     from debatebench.play.before_run import RunSettings
     from debatebench.play.retries import RetryPolicy
 
@@ -53,22 +58,46 @@ def play_session(
             unreachable_s=options.wait_for_provider,
             failures_in_a_row=options.max_failures_in_a_row,
         ),
-        max_cost=None if options.max_cost is None else Decimal(str(options.max_cost)),
+        max_cost=_limit_of(plan, options.max_cost),
     )
+    if options.plan_output is not None and not options.is_dry:
+        raise UsageError("--plan-output writes the plan of a dry run: add --dry-run.")
+    if plan.shard is not None:
+        check_place(workspace.journal, plan.run_tag, plan.shard.shard, plan.shard.plan_sha256)
+        _note_shard(plan, plan.shard, settings.max_cost)
     _check_replaceable(plan, settings.replaceable)
     if not options.is_dry:
         _freeze()
     if options.is_dry or (not (options.yes or options.no_input) and run_cost.is_asked()):
         expected = run_cost.expected_run(workspace, plan, part, settings, is_built=not options.no_build)
         if options.is_dry:
-            run_cost.print_plan(workspace, expected, output)
+            run_cost.print_plan(workspace, expected, output, plan_file or options.plan_output)
             if options.estimate_time:
                 run_cost.print_time(workspace, expected.plan, options.concurrency)
             return
         run_cost.confirm(expected)
         # Each catalogue of prices is read once.
         plan, part = expected.checked.ready.plan, expected.checked.ready.part
+    if plan.shard is not None and plan_file is not None:
+        place_plan(workspace.journal, plan.run_tag, plan_file, plan.shard.plan_sha256)
     _play(workspace, plan, part, settings, options, output, transcripts)
+
+
+def _limit_of(plan: Plan, max_cost: float | None) -> Decimal | None:
+    """What this session's run may cost: of a shard, its part."""
+    if max_cost is None:
+        return None
+    whole = Decimal(str(max_cost))
+    return whole if plan.shard is None else plan.shard.of_cost(whole)
+
+
+def _note_shard(plan: Plan, shard: PlannedShard, max_cost: Decimal | None) -> None:
+    """Say what part of the plan a shard is."""
+    limit = "" if max_cost is None else f"; it may cost {amount_text(max_cost)} USD"
+    note(
+        f"Shard {shard.shard} of run '{plan.run_tag}': {len(plan.debates):,} of {shard.debates:,} debates, "
+        f"{shard.share:.1%} of what the plan takes{limit}."
+    )
 
 
 def _play(
@@ -97,11 +126,12 @@ def _play(
 
     whole = plan if part is None else plan.with_part(part)
     progress = Progress(is_simulated=is_all_simulated(whole))
-    journal = workspace.journal / f"{plan.run_tag}.jsonl"
-    check_before_run(workspace, plan.run_tag, is_built=not options.no_build)
+    shard = None if plan.shard is None else plan.shard.shard
+    journal = journal_at(workspace.journal, plan.run_tag, shard)
+    check_before_run(workspace, plan.run_tag, shard, is_built=not options.no_build)
     stored = with_stored_use(workspace, plan.run_tag, StoredUse())
     try:
-        with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
+        with watching(plan.run_tag, progress, workspace.progress / f"{_name_of(plan)}.json"):
             report = play_run(
                 plan,
                 journal,
@@ -117,23 +147,35 @@ def _play(
     except DebatebenchError:
         # Without planned debates this session did not begin: another process may be playing the run.
         if progress.debates_planned:
-            _try_to_land(workspace, plan.run_tag, options.no_build)
+            if shard is None:
+                _try_to_land(workspace, plan.run_tag, options.no_build)
             note_costs(progress, None)
             note_missing(progress, whole)
         raise
     finally:
         if options.log_failed_judges and journal.exists():
-            _log_failed_judges(workspace, journal)
+            _log_failed_judges(workspace, journal, _name_of(plan))
     try:
-        _land(workspace, plan.run_tag, options.no_build)
-        note_cut_speeches(workspace, plan.run_tag)
+        if shard is None:
+            _land(workspace, plan.run_tag, options.no_build)
+            note_cut_speeches(workspace, plan.run_tag)
     finally:
         print_report(report, whole, output)
+    if shard is not None:
+        note(
+            f"Shard {shard} has ended, and its answers are in {journal}. With the journals of all shards in that "
+            f"folder, `debatebench land --run-tag {plan.run_tag}` joins them."
+        )
     if report.missing:
         raise RunIncompleteError(
             f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; "
             f"{advice_on_missing(report)}."
         )
+
+
+def _name_of(plan: Plan) -> str:
+    """The name of files about what this process plays."""
+    return plan.run_tag if plan.shard is None else f"{plan.run_tag}.{plan.shard.shard.name}"
 
 
 def _freeze() -> None:
@@ -176,10 +218,10 @@ def _land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
     report_update(workspace, update_warehouse(workspace, [run_tag], now=now, build=not no_build, note=note))
 
 
-def _log_failed_judges(workspace: Workspace, journal: Path) -> None:
+def _log_failed_judges(workspace: Workspace, journal: Path, name: str) -> None:
     """Write every unusable answer of the run's judges so far to a separate file."""
     from debatebench.landing.failed_judges import write_failed_judges
 
-    path = workspace.warehouse / "failed_judges" / f"{journal.stem}.jsonl"
+    path = workspace.warehouse / "failed_judges" / f"{name}.jsonl"
     count = write_failed_judges(journal, path)
     note(f"Wrote {count:,} unusable answers of judges to {path}.")

@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli.common import (
+    Engine,
+    EngineOption,
     FormatOption,
+    MasterOption,
+    TargetOption,
+    address,
     built_workspace,
     note,
     now,
     of_run,
+    only_on_spark,
     print_caption,
     print_json,
     print_rows,
@@ -94,12 +100,24 @@ def run_tests(
     unit_only: Annotated[
         bool, typer.Option("--unit-only", help="Run only the unit tests, which need no warehouse.")
     ] = False,
+    engine: EngineOption = Engine.DUCKDB,
+    master: MasterOption = None,
+    target: TargetOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Run the tests of the SQL models.
 
-    Unit tests run in memory. Data tests and contracts run on the warehouse.
+    Unit tests run in memory. Data tests and contracts run on the warehouse; with --engine spark, data tests run on the
+    tables that `build --engine spark` wrote.
     """
+    if engine is Engine.SPARK:
+        if select or unit_only:
+            raise UsageError("--engine spark runs all data tests and no others; leave out --select and --unit-only.")
+        if target is None:
+            raise UsageError("--engine spark needs --target.")
+        _report_tests(_tests_on_spark(context, master, target), output)
+        return
+    only_on_spark({"--master": master, "--target": target})
     from debatebench.query.attached import attached
     from debatebench.shared.duckdb_sql import close_to_outside
     from debatebench.transform.testing.data_tests import broken_results, run_data_tests, unbuilt_models
@@ -132,6 +150,20 @@ def run_tests(
             results += [*run_unit_tests(project, select), *run_data_tests(con, project, select)]
             if select is None:
                 results.append(version_name_test(project, workspace_of(context).files("reports", "pages/**/*.yml")))
+    _report_tests(results, output)
+
+
+def _tests_on_spark(context: typer.Context, master: str | None, target: str) -> list[TestResult]:
+    from debatebench.transform.spark.data_tests import test_on_spark
+    from debatebench.transform.spark.session import spark_session
+
+    project = _project(context)
+    with spark_session(master) as spark:
+        return test_on_spark(spark, project, address(target))
+
+
+def _report_tests(results: Sequence[TestResult], output: Format) -> None:
+    """Print the results; raises `SqlModelError` if a test failed."""
     _print_results(results, output)
     failed = [result.name for result in results if result.status in ("fail", "error")]
     if failed:

@@ -100,17 +100,23 @@ def upload(
 
 
 def _journals(workspace: Workspace, run_tags: list[str] | tuple[()]) -> list[PublishedFile]:
+    from debatebench.journal.reading import is_of_shard
+    from debatebench.journal.shards import journals_of, plan_in, run_tags_in
     from debatebench.output.publish.folders import published_file
     from debatebench.shared.errors import UsageError
     from debatebench.shared.workspace import check_run_tag
 
     found = []
     for tag in dict.fromkeys(run_tags):
-        name = f"journal/{check_run_tag(tag)}.jsonl"
-        if not (workspace.journal / f"{tag}.jsonl").is_file():
-            known = sorted(path.stem for path in workspace.journal.glob("*.jsonl"))
+        paths = journals_of(workspace.journal, check_run_tag(tag))
+        if not paths:
+            known = run_tags_in(workspace.journal)
             raise UsageError(f"There is no journal of a run '{tag}'.{known_names(tag, known)}")
-        found.append(replace(published_file(workspace.warehouse, name), is_kept=True))
+        if is_of_shard(paths[0]):
+            paths = [plan_in(paths[0].parent), *paths]
+        for path in paths:
+            name = path.relative_to(workspace.warehouse).as_posix()
+            found.append(replace(published_file(workspace.warehouse, name), is_kept=True))
     return found
 
 

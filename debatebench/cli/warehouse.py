@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli.common import (
+    Engine,
+    EngineOption,
     FormatOption,
+    MasterOption,
     RunTagsOption,
+    TargetOption,
+    address,
     chosen_runs,
     note,
     now,
     of_run,
+    only_on_spark,
     print_rows,
     say,
     warn,
@@ -25,7 +31,7 @@ from debatebench.cli.common import (
 )
 from debatebench.cli.completion import rubrics, run_tags
 from debatebench.landing.importers import FORMATS
-from debatebench.shared.amounts import counted
+from debatebench.shared.amounts import counted, listed
 from debatebench.shared.errors import DamagedDataError, SqlModelError, UnbuiltError, UsageError
 from debatebench.shared.formats import Format
 
@@ -63,6 +69,7 @@ def report_update(workspace: Workspace, update: Update) -> None:
         else:
             debates = landed.rows.get("debates", 0)
             note(f"{landed.run_tag}: landed {debates:,} debates, {sum(landed.rows.values()):,} rows")
+        _note_missing_shards(workspace, landed.run_tag)
         for unfinished in unfinished_forms(annotations_folder(workspace.journal, landed.run_tag), landed.run_tag):
             warn(str(unfinished))
     if update.build is not None:
@@ -82,6 +89,22 @@ def report_update(workspace: Workspace, update: Update) -> None:
         which = "no SQL model is built" if update.build is None else "not all SQL models are built"
         raise UnbuiltError(
             f"All has landed, but {which}, and `debatebench build` builds them when this is mended: {update.unbuilt}"
+        )
+
+
+def _note_missing_shards(workspace: Workspace, run_tag: str) -> None:
+    """Print which shards of a run have no journal here, and what to do."""
+    from debatebench.journal.shards import journals_in, read_shards, shards_folder
+
+    folder = shards_folder(workspace.journal, run_tag)
+    missing = read_shards(folder).missing if journals_in(folder) else []
+    if missing:
+        is_one = len(missing) == 1
+        note(
+            f"{run_tag}: {'shard' if is_one else 'shards'} {listed([str(each) for each in missing], 8)} "
+            f"{'has' if is_one else 'have'} no journal here, so {'its' if is_one else 'their'} debates count as not "
+            f"played: copy {'it' if is_one else 'them'} to {folder}, or play `debatebench run --run-tag {run_tag} "
+            f"--shard {missing[0]}`; then land again."
         )
 
 
@@ -227,6 +250,7 @@ def land(
 
 def _reparse(workspace: Workspace, run_tags: Sequence[str] | None, prices: Path | None, output: Format) -> None:
     """Read the stored answers of some runs or of all again, and print what that changes."""
+    from debatebench.journal.shards import journals_of
     from debatebench.plan.prices import prices_in
     from debatebench.play.reparsing import ChangedVerdict, reparse_run
     from debatebench.play.repricing import ChangedCosts, reprice_run
@@ -238,10 +262,11 @@ def _reparse(workspace: Workspace, run_tags: Sequence[str] | None, prices: Path 
         check_known_run(run_tag, known, workspace.warehouse)
     price_of = None if prices is None else prices_in(prices)
     wanted = known if run_tags is None else set(run_tags)
-    journals = [source.path for tag, source in known.items() if source.is_journal and tag in wanted]
+    runs = [tag for tag, source in known.items() if source.is_journal and tag in wanted]
+    journals = [journal for tag in runs for journal in journals_of(workspace.journal, tag)]
     changed = [row for journal in journals for row in reparse_run(journal)]
     print_rows(ChangedVerdict.columns(), [row.row() for row in changed], output)
-    note(f"The current parser reads {counted(len(changed), 'verdict')} of {counted(len(journals), 'run')} differently.")
+    note(f"The current parser reads {counted(len(changed), 'verdict')} of {counted(len(runs), 'run')} differently.")
     costs = [row for journal in journals for row in reprice_run(journal, price_of or (lambda _: None))]
     if costs or price_of is not None:
         print_rows(ChangedCosts.columns(), [row.row() for row in costs], output)
@@ -269,8 +294,36 @@ def build(
             help="With --from-journals: leave this run out. Repeatable.",
         ),
     ] = None,
+    engine: EngineOption = Engine.DUCKDB,
+    master: MasterOption = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="URL",
+            help="With --engine spark: the landed rows, as `export --format parquet --select 'raw.*'` writes them.",
+        ),
+    ] = None,
+    target: TargetOption = None,
+    table_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="With --engine spark: how tables are stored: parquet, orc, or what the session has besides, such as "
+            "delta. Default: parquet.",
+        ),
+    ] = None,
 ) -> None:
     """Build the SQL models and ratings in the warehouse."""
+    if engine is Engine.SPARK:
+        if select or from_journals or without:
+            raise UsageError("--engine spark builds all SQL models; leave out --select, --from-journals and --without.")
+        if source is None or target is None:
+            raise UsageError("--engine spark needs --source and --target.")
+        _build_on_spark(workspace_of(context), master, source, target, table_format or "parquet", full_refresh)
+        return
+    only_on_spark({"--master": master, "--source": source, "--target": target, "--format": table_format})
     from debatebench.warehouse.up_to_date import build_is_current
 
     if without and not from_journals:
@@ -296,6 +349,26 @@ def build(
     except UnbuiltError:
         raise SqlModelError(str(update.unbuilt)) from None
     say(f"{workspace.database} is up to date.")
+
+
+def _build_on_spark(
+    workspace: Workspace, master: str | None, source: str, target: str, table_format: str, full_refresh: bool
+) -> None:
+    """Build the SQL models of a workspace on Spark, and print what was done."""
+    from debatebench.query.sql_project import load_project
+    from debatebench.transform.spark.engine import build_on_spark
+    from debatebench.transform.spark.session import spark_session
+
+    project = load_project(workspace.files("sql", "**/*"))
+    with spark_session(master) as spark:
+        done = build_on_spark(
+            spark, project, address(source), address(target), table_format=table_format, full_refresh=full_refresh
+        )
+    if not done.built:
+        say("Nothing has changed since the last build.")
+        return
+    note(f"built {len(done.built)} SQL models; {len(done.families)} of {done.count} families of runs had changed")
+    say(f"{target} is up to date.")
 
 
 def rate(

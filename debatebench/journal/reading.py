@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, start_of, text_in, text_of_next
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, NewerDataError
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.locks import is_locked, lock_file
+
+SHARDS = ".shards"
+"""What the name of a folder with the journals of a run's shards ends with."""
 
 _FORMATS = range(1, JOURNAL_FORMAT + 1)
 _STATING_FORMAT = (start_of("header"), start_of("format"))
@@ -23,6 +27,24 @@ _NUMBER_AND_CRC = re.compile(rb"(\d{1,18}) ([0-9a-f]{8}) \{")
 _MOST_STARTS = 1000
 
 
+def run_of(path: Path) -> str:
+    """The run of a journal, of a shard's journal or of a folder of shards."""
+    for place in (path.parent, path):
+        if place.name.endswith(SHARDS):
+            return place.name.removesuffix(SHARDS)
+    return path.stem
+
+
+def is_of_shard(path: Path) -> bool:
+    """Whether a journal is that of a shard, by its place."""
+    return path.parent.name.endswith(SHARDS)
+
+
+def _named(path: Path) -> str:
+    """What a journal is about, in words."""
+    return f"shard {path.stem} of run '{run_of(path)}'" if is_of_shard(path) else f"run '{path.stem}'"
+
+
 def has_begun(path: Path) -> bool:
     """Whether the first event of a journal is complete; before it, no request is sent and there is nothing to land."""
     try:
@@ -30,6 +52,19 @@ def has_begun(path: Path) -> bool:
             return file.readline().endswith(b"\n")
     except OSError as error:
         raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
+
+
+def end_of_lines(file: IO[bytes]) -> int:
+    """The number of bytes up to the last line end."""
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - _READ_AT_ONCE)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
 
 
 def read_journal(path: Path) -> Iterator[Event]:
@@ -176,7 +211,7 @@ def check_saved(path: Path) -> None:
     """Raise `DamagedDataError` if a saved file of the run has events that its journal does not have."""
     for saved in saved_beside(path):
         raise DamagedDataError(
-            f"{saved} contains events of run '{path.stem}' that {path} does not have, because another program replaced "
+            f"{saved} contains events of {_named(path)} that {path} does not have, because another program replaced "
             f"or moved the journal during the run. Rename it to {path.name} to go on with it, or move it elsewhere."
         )
 
@@ -193,7 +228,7 @@ def _begins_with(path: Path, saved: Path) -> bool:
 
 def busy(path: Path) -> BusyError:
     """The error for a run that another process plays."""
-    return BusyError(f"Another process is playing run '{path.stem}'; wait until it ends, or stop it.")
+    return BusyError(f"Another process is playing {_named(path)}; wait until it ends, or stop it.")
 
 
 def check_free(path: Path) -> None:

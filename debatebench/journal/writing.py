@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from debatebench.journal.events import pass_on
 from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, encode_line, text_in
-from debatebench.journal.reading import busy, check_saved, read_journal, saved_name, sound_events
+from debatebench.journal.reading import busy, check_saved, is_of_shard, read_journal, run_of, saved_name, sound_events
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import make_folder, new_file, sync_path
 from debatebench.shared.locks import is_at, take_lock
@@ -354,9 +354,10 @@ def open_in_turn(path: Path, index: Callable[[Event], None] | None = None) -> Jo
 
 def _check_not_archived(path: Path) -> None:
     """Raise `UsageError` for a run that was archived after this process had looked for it."""
-    archived = path.parent.parent / "archive" / path.parent.name / path.name
+    place = path.parent if is_of_shard(path) else path
+    archived = place.parent.parent / "archive" / place.parent.name / place.name
     if archived.exists() and not path.exists():
-        raise UsageError(f"Run '{path.stem}' was archived just now: its journal is {archived}.")
+        raise UsageError(f"Run '{run_of(path)}' was archived just now: its journal is {archived}.")
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:

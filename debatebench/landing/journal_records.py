@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from debatebench.journal.events import Again, Attempt, Header, Intent, Outcome, Part, Records, Response, read_event
 from debatebench.journal.lines import Event
-from debatebench.journal.reading import check_saved, events_at, read_journal
+from debatebench.journal.plan_lines import read_plan_lines
+from debatebench.journal.reading import check_saved, events_at, is_of_shard, read_journal, run_of
+from debatebench.journal.shards import plan_in, read_header, read_shards
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.json_bytes import from_json, to_json
 from debatebench.shared.records import TABLES, Record, Row
@@ -64,7 +66,7 @@ def journal_records(path: Path) -> Iterator[Record]:
 
     If a debate failed and was played again later, its last outcome counts. An attempt whose end is not in the journal
     is listed as ambiguous. Memory holds only what is unfinished, and for each debate the place of its last outcome,
-    which is read again at the end.
+    which is read again at the end. `path` may be a folder of shards: their records are those of one run.
 
     Raises `DamagedDataError` for a damaged journal, and for a record that this version cannot read.
     """
@@ -78,59 +80,133 @@ def journal_rows(path: Path) -> Iterator[Row]:
 
 def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
     """The result of `make` for every record of a run."""
-    journal_header(path)
-    repriced = _repriced(path)
-    planned: set[str] = set()
-    last_outcomes: dict[str, tuple[int, int]] = {}
-    intents: dict[Attempt, Intent] = {}
-    answered: set[Attempt] = set()
-    members: dict[tuple[str, str], tuple[msgspec.Raw, Event]] = {}
-    numbers = _Numbers()
-    for event in read_journal(path):
-        found = read_event(path, event)
-        if isinstance(found, Header | Part):
-            if isinstance(found, Header) and event.seq > 1:
-                raise _foreign(path, event, "a second header")
-            # A later part may hold a new entry of a debater or judge, which takes the place of its first one.
-            for table, key in _MEMBERS.items():
-                for row in found.records.get(table, ()):
-                    members[table, from_json(bytes(row))[key]] = row, event
-            others = {table: rows for table, rows in found.records.items() if table not in _MEMBERS}
-            yield from _of_records(others, event, path, make)
-            planned.update(_read_planned(row).debate_id for row in found.records.get("schedule", ()))
-        elif isinstance(found, Intent):
-            if found.debate_id not in planned:
-                raise _foreign(path, event, f"a call of debate '{found.debate_id}', which is not in the plan")
-            attempt = numbers.begin(found)
-            intents[attempt] = found
-        elif isinstance(found, Again):
-            numbers.asked_again.add(found.debate_id)
-        elif isinstance(found, Response):
-            answered.add(numbers.of(found))
-        elif isinstance(found, Outcome) and found.of == "debate":
-            if found.debate_id not in planned:
-                raise _foreign(path, event, f"the outcome of debate '{found.debate_id}', which is not in the plan")
-            last_outcomes[found.debate_id] = event.seq, event.offset
-        elif isinstance(found, Outcome):
-            rows = found.records.get("calls", ())
-            for table, key in _MEMBERS.items():
-                for row in found.records.get(table, ()):
-                    members[table, from_json(bytes(row))[key]] = row, event
-            last = [row for row in rows if repriced.get(_read_attempt(row), event.seq) == event.seq]
-            yield from _of_records({"calls": [numbers.numbered(row) for row in last]}, event, path, make)
+    run = _Run(run_of(path), make)
+    journals: Iterable[Path] = (path,)
+    if path.is_dir():
+        shards = read_shards(path)
+        journals = shards.journals.values()
+        yield from run.of_plan(plan_in(path), shards.created_at)
+    elif is_of_shard(path):
+        yield from run.of_plan(plan_in(path.parent), read_header(path).created_at)
+    else:
+        journal_header(path)
+    for journal in journals:
+        yield from run.of_events(journal)
+        yield from run.of_ends(journal)
+    yield from run.of_members()
+
+
+class _Run(Generic[_T]):
+    """The records of one run, from its journal, or from its plan and the journals of its shards one after another."""
+
+    def __init__(self, run_tag: str, make: _Make[_T]) -> None:
+        self._run_tag = run_tag
+        self._make: _Make[_T] = make
+        self._planned: set[str] = set()
+        self._members: dict[tuple[str, str], tuple[msgspec.Raw, Event, Path]] = {}
+        self._journal_of: dict[str, Path] = {}
+        """Debate → the shard's journal that has it; empty for a run in one piece."""
+        self._last_outcomes: dict[str, tuple[int, int]] = {}
+        self._intents: dict[Attempt, Intent] = {}
+        self._answered: set[Attempt] = set()
+
+    def of_plan(self, path: Path, created_at: str) -> Iterator[_T]:
+        """What the file of the plan says: of the run, which began at this time, and of every planned debate."""
+        lines = read_plan_lines(path)
+        at = Event(1, 0, 0, b"")
+        records = dict(lines.head.records)
+        (run,) = records.pop("runs")
+        records["runs"] = [msgspec.Raw(to_json(from_json(bytes(run)) | {"created_at": created_at}))]
+        yield from self._of_header(records, at, path)
+        for debate in lines.debates(range(len(lines.places))):
+            yield from self._of_header({"schedule": [debate.row]}, at, path)
+
+    def of_events(self, path: Path) -> Iterator[_T]:
+        """What a journal says, but for how debates ended."""
+        repriced = _repriced(path)
+        numbers = _Numbers()
+        self._last_outcomes, self._intents, self._answered = {}, {}, set()
+        check = self._check_own if is_of_shard(path) else self._check_planned
+        for event in read_journal(path):
+            found = read_event(path, event)
+            if isinstance(found, Header | Part):
+                if isinstance(found, Header) and event.seq > 1:
+                    raise _foreign(path, event, "a second header")
+                yield from self._of_header(found.records, event, path)
+            elif isinstance(found, Intent):
+                check(found.debate_id, path, event, "a call of")
+                attempt = numbers.begin(found)
+                self._intents[attempt] = found
+            elif isinstance(found, Again):
+                numbers.asked_again.add(found.debate_id)
+            elif isinstance(found, Response):
+                self._answered.add(numbers.of(found))
+            elif isinstance(found, Outcome) and found.of == "debate":
+                check(found.debate_id or "", path, event, "the outcome of")
+                self._last_outcomes[found.debate_id or ""] = event.seq, event.offset
+            elif isinstance(found, Outcome):
+                rows = found.records.get("calls", ())
+                self._see_members(found.records, event, path)
+                last = [row for row in rows if repriced.get(_read_attempt(row), event.seq) == event.seq]
+                yield from self._of_records({"calls": [numbers.numbered(row) for row in last]}, event, path)
+                for row in rows:
+                    attempt = numbers.of(_read_attempt(row))
+                    self._intents.pop(attempt, None)
+                    self._answered.discard(attempt)
+
+    def of_ends(self, path: Path) -> Iterator[_T]:
+        """How debates ended in the journal that `of_events` has read, and the calls of which it has no end."""
+        for event in events_at(path, sorted(self._last_outcomes.values())):
+            outcome = read_event(path, event)
+            if isinstance(outcome, Outcome):
+                yield from self._of_records(outcome.records, event, path)
+        for attempt, intent in self._intents.items():
+            call = _unsettled_call(self._run_tag, intent, attempt.attempt, is_answered=attempt in self._answered)
+            yield self._make(TABLES["calls"], to_json(call))
+
+    def of_members(self) -> Iterator[_T]:
+        """Debaters and judges, each with its last entry."""
+        for (table, _), (row, event, path) in self._members.items():
+            yield from self._of_records({table: [row]}, event, path)
+
+    def _of_header(self, records: Records, event: Event, path: Path) -> Iterator[_T]:
+        # A later part may hold a new entry of a debater or judge, which takes the place of its first one.
+        self._see_members(records, event, path)
+        others = {table: rows for table, rows in records.items() if table not in _MEMBERS}
+        yield from self._of_records(others, event, path)
+        self._planned.update(_read_planned(row).debate_id for row in records.get("schedule", ()))
+
+    def _see_members(self, records: Records, event: Event, path: Path) -> None:
+        for table, key in _MEMBERS.items():
+            for row in records.get(table, ()):
+                self._members[table, from_json(bytes(row))[key]] = row, event, path
+
+    def _check_planned(self, debate_id: str, path: Path, event: Event, what: str) -> None:
+        if debate_id not in self._planned:
+            raise _foreign(path, event, f"{what} debate '{debate_id}', which is not in the plan")
+
+    def _check_own(self, debate_id: str, path: Path, event: Event, what: str) -> None:
+        self._check_planned(debate_id, path, event, what)
+        if self._journal_of.setdefault(debate_id, path) != path:
+            raise DamagedDataError(
+                f"{path} and {self._journal_of[debate_id]} both have debate '{debate_id}', so they were not cut in the "
+                "same way: keep one of them, and play the other shard again."
+            )
+
+    def _of_records(self, records: Records, event: Event, path: Path) -> Iterator[_T]:
+        """The result of `make` for each record that an event carries."""
+        for table, rows in records.items():
             for row in rows:
-                attempt = numbers.of(_read_attempt(row))
-                intents.pop(attempt, None)
-                answered.discard(attempt)
-    for (table, _), (row, event) in members.items():
-        yield from _of_records({table: [row]}, event, path, make)
-    for event in events_at(path, sorted(last_outcomes.values())):
-        outcome = read_event(path, event)
-        if isinstance(outcome, Outcome):
-            yield from _of_records(outcome.records, event, path, make)
-    for attempt, intent in intents.items():
-        call = _unsettled_call(path.stem, intent, attempt.attempt, is_answered=attempt in answered)
-        yield make(TABLES["calls"], to_json(call))
+                try:
+                    made = self._make(TABLES[table], row)
+                except (KeyError, ValueError) as error:
+                    raise DamagedDataError(
+                        f"{path}: event {event.seq} at byte {event.offset} contains a record of '{table}' that this "
+                        f"version of debatebench cannot read: {str(error).splitlines()[0]}."
+                    ) from error
+                if made.run_tag != self._run_tag:
+                    raise _foreign(path, event, f"about run '{made.run_tag}'")
+                yield made
 
 
 class _Numbers:
@@ -184,22 +260,6 @@ def _foreign(path: Path, event: Event, what: str) -> DamagedDataError:
         f"{path}: event {event.seq} at byte {event.offset} is {what}, so it does not belong to this run. Restore the "
         "file from a copy, or move it elsewhere to continue without this run."
     )
-
-
-def _of_records(records: Records, event: Event, path: Path, make: _Make[_T]) -> Iterator[_T]:
-    """The result of `make` for each record that an event carries."""
-    for table, rows in records.items():
-        for row in rows:
-            try:
-                made = make(TABLES[table], row)
-            except (KeyError, ValueError) as error:
-                raise DamagedDataError(
-                    f"{path}: event {event.seq} at byte {event.offset} contains a record of '{table}' that this "
-                    f"version of debatebench cannot read: {str(error).splitlines()[0]}."
-                ) from error
-            if made.run_tag != path.stem:
-                raise _foreign(path, event, f"about run '{made.run_tag}'")
-            yield made
 
 
 def _unsettled_call(run_tag: str, intent: Intent, attempt: int, *, is_answered: bool) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from debatebench.config.attacks import Attack
 from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, TopicConfig, WeaknessConfig
+from debatebench.journal.shards import Shard
 from debatebench.judges import method_of
 from debatebench.plan.attacks import AttackedCopy
 from debatebench.plan.source import Source, SourceDebate, SourceSpeech
@@ -20,6 +23,7 @@ from debatebench.shared.records import ScheduledDebate
 
 Role = Literal["debater", "judge"]
 
+_SMALLEST_USD = Decimal("1e-12")
 _PATHS = {"config_path", "topics_path", "models_path", "judges_path", "weaknesses_path", "attacks_path"}
 
 
@@ -108,6 +112,24 @@ class PlanPart(BaseModel):
     git_commit: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedShard:
+    """The shard of a plan that a process plays.
+
+    `plan_sha256` is the hash of the plan's file, `debates` the number of debates in it, and `share` the part of the
+    run's expected cost (of its calls, where nothing has a price) that the shard is expected to take.
+    """
+
+    shard: Shard
+    plan_sha256: str
+    debates: int
+    share: Decimal
+
+    def of_cost(self, most: Decimal) -> Decimal:
+        """What this shard may cost if the run may cost `most`; those of all shards add up to no more."""
+        return (most * self.share).quantize(_SMALLEST_USD, rounding=ROUND_DOWN)
+
+
 class Plan(BaseModel):
     """A run as planned when it began: inputs, prompts, options and every debate, in playing order.
 
@@ -136,6 +158,8 @@ class Plan(BaseModel):
     """How stored debates are altered, if the run also judges attacked copies of them."""
     copies: dict[str, AttackedCopy] = {}
     """The attacked copies, by the id of the debate."""
+    shard: PlannedShard | None = Field(None, exclude=True)
+    """The shard of a frozen plan whose debates these are; None for a whole plan."""
 
     @cached_property
     def _topics_by_id(self) -> dict[str, TopicConfig]:
@@ -148,6 +172,16 @@ class Plan(BaseModel):
     @cached_property
     def _judges_by_id(self) -> dict[str, MemberConfig]:
         return {judge.id: judge for judge in self.judges}
+
+    @property
+    def named(self) -> str:
+        """What names this run in commands: its tag, and its shard if it is one."""
+        return self.run_tag if self.shard is None else f"{self.run_tag} --shard {self.shard.shard}"
+
+    @property
+    def may_add_judges(self) -> bool | None:
+        """Whether the run takes other judges; None for a shard, whose plan is frozen."""
+        return None if self.shard is not None else not self.options.judges_from_selection
 
     def topic(self, topic_id: str) -> TopicConfig:
         """The topic with that id."""

@@ -116,7 +116,9 @@ def make_ready(
     check_free_space(journal_path)
     allow_connections(settings.concurrency, providers)
     if not (journal_path.is_file() and has_begun(journal_path)):
-        plan = with_listed_prices(plan, environ, warn)
+        if plan.shard is None:
+            # The prices of a shard are those of its plan, or shards would count in different ones.
+            plan = with_listed_prices(plan, environ, warn)
         check_limit(plan, settings.max_cost)
     elif part is not None:
         newcomers = with_listed_prices(plan.with_members(part.debaters, part.judges), environ, warn)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT
+from debatebench.journal.shards import header_of, shard_header
 from debatebench.journal.writing import Journal
 from debatebench.plan.plan import MemberChange, Plan, PlanPart, begun_plan
 from debatebench.plan.plan_differences import allowed_changes, plan_differences
@@ -23,11 +24,14 @@ from debatebench.shared.files import make_folder
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
+    from debatebench.plan.plan import PlannedShard
     from debatebench.providers.base import Provider
 
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
 # For everything that is not a connection: journal, warehouse, libraries, terminal.
 _OTHER_FILES = 64
+# What the journal of a shard repeats of the plan: entries that may change later.
+_MEMBERS = ("debaters", "judges")
 
 
 def open_providers(plan: Plan, environ: Mapping[str, str]) -> dict[Any, Provider]:
@@ -89,6 +93,9 @@ def begin(
     An existing run goes on with the entries that have changed since, where `allowed_changes` allows it; `priced` adds
     prices that they lack.
     """
+    if plan.shard is not None:
+        _begin_shard(journal, resume, plan, plan.shard, now)
+        return plan
     if resume.header is None:
         if part is not None:
             raise UsageError(
@@ -114,6 +121,23 @@ def begin(
             journal.append({"type": "part", "part": added.model_dump(mode="json"), "records": rows})
             frozen = frozen.with_part(added)
     return frozen
+
+
+def _begin_shard(journal: Journal, resume: Resume, plan: Plan, shard: PlannedShard, now: datetime) -> None:
+    """Write the header of the journal of a shard, or check that an existing one is of the same shard."""
+    if resume.header is None:
+        header = shard_header(shard.shard, plan.run_tag, shard.plan_sha256, now.isoformat())
+        simulated = _simulated_among(*plan.debaters, *plan.judges)
+        records = event_rows(each for each in run_records(plan, now, simulated) if each.table in _MEMBERS)
+        journal.append({"type": "header", "format": JOURNAL_FORMAT, **header, "records": records})
+        return
+    there = header_of(journal.path, resume.header)
+    if (there.run_tag, there.shard, there.plan_sha256) != (plan.run_tag, shard.shard, shard.plan_sha256):
+        raise UsageError(
+            f"{journal.path} is shard {there.shard} of the plan {there.plan_sha256[:12]} of run '{there.run_tag}', and "
+            f"this is shard {shard.shard} of {shard.plan_sha256[:12]}: play the plan with which it began, or move the "
+            "journal elsewhere."
+        )
 
 
 def _part_of(changes: Sequence[MemberChange], frozen: Plan, plan: Plan, priced: Callable[[Plan], Plan]) -> PlanPart:

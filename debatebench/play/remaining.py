@@ -159,8 +159,7 @@ class Remaining:
         left = self.left(debate, plan)
         if left.turns_done < len(plan.config.rounds) or len(left.judges) >= empty_seats(debate.panel, seen.votes).count:
             return None
-        may_add_judges = not plan.options.judges_from_selection
-        return advice(plan.run_tag, debate.panel, seen.votes, seen.reason, may_add_judges=may_add_judges)
+        return advice(plan.named, debate.panel, seen.votes, seen.reason, may_add_judges=plan.may_add_judges)
 
     def left(self, debate: ScheduledDebate, plan: Plan) -> RestOfDebate:
         """The calls that are left of a debate.

@@ -15,7 +15,7 @@ from debatebench.judges.deliberation import TRUNCATED
 from debatebench.judges.injection import planted_scores
 from debatebench.judges.judgment import StoredAnswer, kept_answers, stored_answers
 from debatebench.judges.rereading import reread
-from debatebench.plan.plan import begun_plan
+from debatebench.plan.plan_file import plan_of_journal
 from debatebench.play.attempts import reply_of
 from debatebench.play.panel import panel_reason
 from debatebench.providers import make_provider
@@ -69,7 +69,7 @@ def reparse_run(journal_path: Path) -> list[ChangedVerdict]:
     with Journal.open(journal_path, index.see) as journal:
         if index.plan is None:
             return []
-        plan = begun_plan(journal_path, index.plan, index.parts)
+        plan = plan_of_journal(journal_path, index.plan, index.parts)
         changed: list[ChangedVerdict] = []
         for place in index.last_outcome.values():
             records = journal.read_at(*place)["records"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import Event
 from debatebench.journal.writing import Journal
-from debatebench.plan.plan import begun_plan
+from debatebench.plan.plan_file import plan_of_journal
 from debatebench.play.attempts import reply_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, money
 from debatebench.providers import make_provider
@@ -76,7 +76,7 @@ def reprice_run(
     with Journal.open(journal_path, index.see) as journal:
         if index.plan is None:
             return []
-        members = _members(begun_plan(journal_path, index.plan, index.parts), index, price_of)
+        members = _members(plan_of_journal(journal_path, index.plan, index.parts), index, price_of)
         named = [
             index.members[key] | {"pricing": _frozen(each)}
             for key, each in members.items()

@@ -374,11 +374,11 @@ class _Session:
     def _advise(self, scheduled: ScheduledDebate, verdicts: Sequence[Verdict], reason: str | None) -> None:
         """Keep for the report what helps a debate that is not complete."""
         self._progress.advice[scheduled.debate_id] = advice(
-            self._plan.run_tag,
+            self._plan.named,
             scheduled.panel,
             map(Vote.of, verdicts),
             reason,
-            may_add_judges=not self._plan.options.judges_from_selection,
+            may_add_judges=self._plan.may_add_judges,
         )
 
     def _ban_the_silent(self) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.safe_query import check_limits, in_parentheses, one_select, open_for_reading, within
+from debatebench.shared.carried_types import cast, type_in_arrow, type_in_file
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, replacing_file
@@ -22,11 +23,6 @@ from debatebench.shared.result_formats import unique_names
 if TYPE_CHECKING:
     import duckdb
     from duckdb.sqltypes import DuckDBPyType
-
-# Parquet lacks these types or has less precise ones; as text, their values stay exact.
-_AS_TEXT = {"bit", "bignum", "enum", "interval", "time with time zone", "union"}
-# Parquet would turn these into floating-point numbers. A value with more than 38 digits is an error.
-_AS_DECIMAL = {"hugeint", "uhugeint"}
 
 
 def write_parquet(
@@ -71,8 +67,8 @@ def _run(
     """Run the statement once; return its rows in types that Arrow can carry, and their types in the file."""
     relation = con.sql(statement, params=values)
     names, types = unique_names(relation.columns), [str(type_) for type_ in relation.types]
-    carried = [_type_name(type_, is_in_file=False) for type_ in relation.types]
-    in_file = [_type_name(type_, is_in_file=True) for type_ in relation.types]
+    carried = [type_in_arrow(type_) for type_ in relation.types]
+    in_file = [type_in_file(type_) for type_ in relation.types]
     if (names, carried) != (relation.columns, types):
         body = in_parentheses(con, statement.query)
         relation = con.sql(f"select {_columns(names, types, carried)} from {body}", params=values)
@@ -103,30 +99,10 @@ def _columns(names: list[str], types: list[str], wanted: list[str]) -> str:
     """A select list that casts the columns to the wanted types."""
     items = []
     for number, (name, have, want) in enumerate(zip(names, types, wanted, strict=True), 1):
-        items.append(f"{_cast(f'#{number}', have, want)} as {quoted_identifier(name)}")
+        items.append(f"{cast(f'#{number}', have, want)} as {quoted_identifier(name)}")
     return ", ".join(items)
 
 
 def as_in_file(column: str, type_: DuckDBPyType) -> str:
     """SQL that converts a column (given as SQL) of this type to its type in a Parquet file; see `write_parquet`."""
-    return _cast(column, str(type_), _type_name(type_, is_in_file=True))
-
-
-def _cast(column: str, have: str, want: str) -> str:
-    return column if have == want else f"cast({column} as {want})"
-
-
-def _type_name(type_: Any, *, is_in_file: bool) -> str:
-    """SQL for a column's type in the file, or on the way to it: Arrow carries JSON and UUID as text."""
-    kind = type_.id
-    if kind in _AS_DECIMAL:
-        return "DECIMAL(38,0)"
-    if kind in _AS_TEXT or (not is_in_file and (kind == "uuid" or str(type_) == "JSON")):
-        return "VARCHAR"
-    if kind not in ("list", "array", "map", "struct"):
-        return str(type_)
-    size = dict(type_.children)["size"] if kind == "array" else ""
-    inner = [(name, _type_name(part, is_in_file=is_in_file)) for name, part in type_.children if part is not size]
-    if kind == "struct":
-        return f"STRUCT({', '.join(f'{quoted_identifier(name)} {part}' for name, part in inner)})"
-    return f"MAP({inner[0][1]}, {inner[1][1]})" if kind == "map" else f"{inner[0][1]}[{size}]"
+    return cast(column, str(type_), type_in_file(type_))

@@ -33,6 +33,7 @@ class _Debates:
     """
 
     part = "run_tag"
+    about = ("raw.runs", "source_run_tag")
     asked = ("marts", "ratings")
     apart = ("raw.run_marks",)
 

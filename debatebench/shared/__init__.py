@@ -3,6 +3,7 @@
 activity.py         what a long command is doing now
 advice.py           what helps a debate that is not complete, looked up in why it is not
 amounts.py          amounts of money as people read them
+carried_types.py    DuckDB's types as Parquet files and Arrow carry them
 categories.py       the entry for the category of a topic, however it is spelt
 config_sections.py  the JSON of a configuration in sections
 duckdb_sql.py       a transaction, a text literal and a quoted name for DuckDB statements

@@ -92,11 +92,12 @@ def empty_seats(
 
 
 def advice(
-    run_tag: str, panel: Sequence[str], votes: Iterable[Vote], reason: str | None, *, may_add_judges: bool = True
+    run_tag: str, panel: Sequence[str], votes: Iterable[Vote], reason: str | None, *, may_add_judges: bool | None = True
 ) -> str:
     """What to do about a debate that ended incomplete for `reason`, as a clause without a full stop.
 
-    `may_add_judges` is whether the run takes other judges, which one whose debaters judge each other does not.
+    `may_add_judges` is whether the run takes other judges, which one whose debaters judge each other does not. It is
+    None for a shard, whose plan is frozen.
     """
     votes = list(votes)
     retry = f"`debatebench retry {run_tag}`"
@@ -106,6 +107,8 @@ def advice(
     if len(seats.failed) - len(seats.outgrown) + len(seats.unusable) >= seats.count:
         return f"{retry} asks again"
     why = f"{retry} cannot fill the panel, because {' and '.join(seats.obstacles)}"
+    if may_add_judges is None:
+        return why
     if not may_add_judges:
         return f"{why}, and its debaters are its judges"
     return f"{why}; `debatebench retry {run_tag} --new-judge ID` asks another judge of judges.yaml"

@@ -67,6 +67,10 @@ class Domain(Protocol):
         """Dotted names of small landed tables whose rows change without a landing of their part."""
 
     @property
+    def about(self) -> tuple[str, str]:
+        """Dotted name of a landed table with a row per part, and its column: the part that a part is about, or null."""
+
+    @property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:
         """Dotted name of each landed table → its columns, in order."""
 

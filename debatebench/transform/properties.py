@@ -85,6 +85,7 @@ class SqlModelConfig(_Frozen):
 
     materialized: Literal["view", "table"] = "view"
     incremental_by: str | None = None
+    scope: Literal["part", "whole"] | None = None
     contract: Contract = Contract()
     tags: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ()
     meta: dict[str, Any] = Field(default_factory=dict)

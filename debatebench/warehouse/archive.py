@@ -16,7 +16,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.journal.reading import busy, check_saved, events_of
+from debatebench.journal.reading import SHARDS, busy, check_saved, events_of, run_of
+from debatebench.journal.shards import journals_in, plan_in, shards_folder
 from debatebench.landing.annotation_journals import annotations_folder
 from debatebench.landing.run_marks import marking, read_marks
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
@@ -81,7 +82,7 @@ def restore(workspace: Workspace, run_tag: str, at: str) -> bool:
 
 def archived_tags(workspace: Workspace) -> set[str]:
     """The tags of all runs that have files in the archive."""
-    journals = {path.name.removesuffix(".jsonl") for path in (workspace.archive / "journal").glob("*.jsonl")}
+    journals = {run_of(path) for path in (workspace.archive / "journal").glob("*") if _is_source_name(path.name)}
     annotated = {
         path.name.removesuffix(".annotations") for path in (workspace.archive / "journal").glob("*.annotations")
     }
@@ -106,12 +107,17 @@ def _files(base: Path, run_tag: str) -> list[Path]:
     """The files and folders of a run below `base`, as paths from there; the journal or import is the first."""
     journal = base / "journal" / f"{run_tag}.jsonl"
     set_aside = sorted(journal.parent.glob(f"{glob.escape(journal.name)}.torn-*"))
-    found = [journal, base / "imports" / run_tag, annotations_folder(base / "journal", run_tag), *set_aside]
+    shards = shards_folder(journal.parent, run_tag)
+    found = [journal, shards, base / "imports" / run_tag, annotations_folder(base / "journal", run_tag), *set_aside]
     return [path.relative_to(base) for path in found if os.path.lexists(path)]
 
 
 def _is_source(file: Path) -> bool:
-    return file.suffix == ".jsonl" or file.parts[0] == "imports"
+    return _is_source_name(file.name) or file.parts[0] == "imports"
+
+
+def _is_source_name(name: str) -> bool:
+    return name.endswith((".jsonl", SHARDS))
 
 
 def _check_one(workspace: Workspace, here: list[Path], there: list[Path]) -> None:
@@ -156,9 +162,12 @@ def _move(source: Path, target: Path, files: list[Path]) -> None:
 
 def _judged_run(journal: Path | None) -> str | None:
     """The run whose debates the run of a journal judges."""
-    if journal is None or not journal.is_file():
+    if journal is not None and journal.name.endswith(SHARDS):
+        header = next(events_of(plan_in(journal), ("plan",)), {})
+    elif journal is None or not journal.is_file():
         return None
-    header = next(events_of(journal, ("header",)), {})
+    else:
+        header = next(events_of(journal, ("header",)), {})
     source = header.get("plan", {}).get("source") or {}
     return source.get("run_tag")
 
@@ -190,6 +199,11 @@ def _held(workspace: Workspace, run_tag: str) -> Iterator[None]:
         if is_locked(journal):
             raise busy(journal)
         check_saved(journal)
+        for shard in journals_in(shards_folder(workspace.journal, run_tag)):
+            hold(shard, busy(shard))
+            if is_locked(shard):
+                raise busy(shard)
+            check_saved(shard)
         hold(workspace.imports / run_tag, BusyError(f"Another process is importing into '{run_tag}'."))
         for path in sorted(annotations_folder(workspace.journal, run_tag).glob("*.jsonl")):
             hold(path, BusyError(f"Another process holds {path}; end it, and try again."), _LONGEST_SAVE_S)

@@ -11,7 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.journal.reading import has_begun, is_played_now
+from debatebench.journal.reading import has_begun
+from debatebench.journal.shards import folders_of_shards, is_any_played, journals_in, read_shards, shards_folder
 from debatebench.landing.annotation_journals import annotations_folder, folders_of_annotations
 from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
@@ -91,7 +92,8 @@ def has_runs(workspace: Workspace) -> bool:
 
 
 def _journals(workspace: Workspace) -> dict[str, Path]:
-    return {path.stem: path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file()}
+    whole = {path.stem: path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file()}
+    return {**folders_of_shards(workspace.journal), **whole}
 
 
 def _imports(workspace: Workspace) -> dict[str, Path]:
@@ -125,7 +127,7 @@ def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> li
             if tag in archived:
                 of_tag += _archive_findings(workspace, tag, is_marked=is_archived)
             elif tag in journals or tag in saved:
-                of_tag += _journal_findings(tag, journal) if tag in journals else saved_events(tag, journal)
+                of_tag += _journal_findings(tag, journals[tag]) if tag in journals else saved_events(tag, journal)
             if tag in imports and not is_archived:
                 of_tag += _import_findings(tag, imports[tag])
             if tag in annotated and not is_archived:
@@ -141,7 +143,7 @@ def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> li
                 is_damaged=is_damaged or is_archived,
             )
         except (DebatebenchError, OSError) as error:
-            place = journal if tag in journals else imports.get(tag, journal)
+            place = journals.get(tag, imports.get(tag, journal))
             is_newer = isinstance(error, NewerDataError)
             kind = "newer_import" if is_newer else "unreadable_source"
             of_tag.append(Finding(tag, kind, not is_newer, str(place), str(error)))
@@ -156,12 +158,20 @@ def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> li
 
 
 def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
-    """The damage in a journal; if there is none, what is unfinished."""
-    found = [*saved_events(tag, path), *line_findings(tag, path)]
+    """The damage in a journal, or in those of shards; if there is none, what is unfinished."""
+    is_in_shards = path.is_dir()
+    journals = journals_in(path) if is_in_shards else [path]
+    found = [each for journal in journals for each in (*saved_events(tag, journal), *line_findings(tag, journal))]
     yield from found
-    if not has_begun(path) or any(finding.is_damage for finding in found):
+    if not journals or not has_begun(journals[0]) or any(finding.is_damage for finding in found):
         return
     try:
+        for shard in read_shards(path).missing if is_in_shards else ():
+            detail = (
+                f"It has no journal here: copy it to this folder, or play `debatebench run --run-tag {tag} --shard "
+                f"{shard}`."
+            )
+            yield Finding(tag, "missing_shard", False, f"{path}, shard {shard}", detail)
         yield from _unfinished(tag, path)
     except NewerDataError as error:
         yield Finding(tag, "newer_journal", False, str(path), str(error))
@@ -236,7 +246,7 @@ def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
 
     What a session that plays now has not finished is not listed.
     """
-    is_played = is_played_now(path)
+    is_played = is_any_played(path)
     played = _Played()
     for record in journal_records(path):
         played.see(record)
@@ -249,7 +259,7 @@ def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
         yield from (Finding(tag, "cut_speech", False, place, detail) for place in places)
     for member_id, detail in served_otherwise(played.asked, played.served):
         yield Finding(tag, "other_tier", False, member_id, detail)
-    yield from _missing(tag, played)
+    yield from _missing(tag, played, read_shards(path).count if path.is_dir() else 0)
 
 
 def _ambiguous(tag: str, played: _Played) -> Iterator[Finding]:
@@ -299,13 +309,15 @@ def _why(call: Call, debate: Debate | None, played: _Played) -> str | None:
     return next((verdict.invalid_reason for verdict in verdicts if verdict.judge_id == call.judge_id), None)
 
 
-def _missing(tag: str, played: _Played) -> Iterator[Finding]:
-    """Planned debates that are not complete, and why."""
+def _missing(tag: str, played: _Played, count_shards: int) -> Iterator[Finding]:
+    """Planned debates that are not complete, and why; of a run in so many shards, if it is."""
+    named = f"{tag} --shard K/{count_shards}" if count_shards else tag
+    may_add_judges = None if count_shards else not played.is_judged_by_debaters
     for debate_id, scheduled in played.planned.items():
         debate = played.ended.get(debate_id)
         if debate is None:
-            command = "run --run-tag" if scheduled.source_debate_id is None else "retry"
-            detail = f"It was not finished; `debatebench {command} {tag}` goes on with it."
+            command = "run --run-tag" if scheduled.source_debate_id is None or count_shards else "retry"
+            detail = f"It was not finished; `debatebench {command} {named}` goes on with it."
         elif debate.status == "complete":
             continue
         elif debate.status == "void":
@@ -314,9 +326,7 @@ def _missing(tag: str, played: _Played) -> Iterator[Finding]:
             detail = f"It is lost by forfeit, by {debate.refused_by}: {clause(debate.status_reason)}."
         else:
             votes = map(Vote.of, played.verdicts.get(debate_id, ()))
-            helps = advice(
-                tag, scheduled.panel, votes, debate.status_reason, may_add_judges=not played.is_judged_by_debaters
-            )
+            helps = advice(named, scheduled.panel, votes, debate.status_reason, may_add_judges=may_add_judges)
             detail = f"{clause(debate.status_reason or debate.status)}; {helps}."
         pairing = scheduled.teams or [m for m in (scheduled.pro_model_id, scheduled.con_model_id) if m is not None]
         about = f"{scheduled.topic_id}: {' against '.join(pairing)}" if pairing else scheduled.topic_id
@@ -445,6 +455,8 @@ def _archive_findings(workspace: Workspace, tag: str, *, is_marked: bool) -> Ite
     for base in (workspace.archive, workspace.warehouse) if is_marked else (workspace.archive,):
         journal, folder = base / "journal" / f"{tag}.jsonl", base / "imports" / tag
         annotated = annotations_folder(base / "journal", tag)
+        for shard in journals_in(shards_folder(base / "journal", tag)):
+            yield from (*saved_events(tag, shard), *line_findings(tag, shard))
         yield from saved_events(tag, journal)
         if journal.is_file():
             yield from line_findings(tag, journal)
@@ -477,7 +489,7 @@ def _landing_findings(
 
     What a damaged source has lost is listed already, and it cannot land.
     """
-    if journal is not None and not has_begun(journal):
+    if journal is not None and not journal.is_dir() and not has_begun(journal):
         journal = None
     path = journal or folder
     if path is None:

@@ -18,10 +18,11 @@ class Finding:
     """One problem that the user should know about. `is_damage` says whether data changed after it was written.
 
     `finding` is `damaged_line`, `damaged_annotations`, `damaged_journal`, `unreadable_source`, `torn_line`,
-    `set_aside`, `ambiguous_call`, `failed_call`, `cut_speech`, `missing_debate`, `silent_judge` (a judge of which no
-    verdict counts), `repeated_debates` (an earlier run has them as well), `not_handed_in` (an annotation that was
-    changed since it was handed in), `saved_events`, `changed_import`, `unfinished_archive` (a killed command has not
-    moved all of an archived run), `not_landed`, `lost_records`, `lost_source`, `unreadable_warehouse` or `leftover`.
+    `set_aside`, `ambiguous_call`, `failed_call`, `cut_speech`, `missing_debate`, `missing_shard`, `silent_judge` (a
+    judge of which no verdict counts), `repeated_debates` (an earlier run has them as well), `not_handed_in` (an
+    annotation that was changed since it was handed in), `saved_events`, `changed_import`, `unfinished_archive` (a
+    killed command has not moved all of an archived run), `not_landed`, `lost_records`, `lost_source`,
+    `unreadable_warehouse` or `leftover`.
     `count` is the number of places that share the detail; `place` is the first of them.
     """
 

@@ -96,7 +96,7 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
             before = _state(database)
             if database.exists() and not from_scratch:
                 shutil.copyfile(database, copy)
-        with _unlogged(copy) as con:
+        with opened_for_building(copy) as con:
             yield con
             con.execute("checkpoint")
         sync_path(copy)
@@ -116,8 +116,8 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
 
 
 @contextmanager
-def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the private copy. It may be lost until it is published, so it has no log and is written to disk once."""
+def opened_for_building(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a file that may be lost until it is renamed, so it has no log and is written to disk once."""
     import duckdb
 
     settings: dict[str, str | bool | int | float | list[str]] = {

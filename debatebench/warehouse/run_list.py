@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from debatebench.journal.reading import is_played_now
+from debatebench.journal.shards import is_any_played, journals_of
 from debatebench.landing.run_marks import NO_MARKS, Marks, read_marks
 from debatebench.query.one_debate import check_marts
 from debatebench.query.run_tags import default_order, landed_tags
@@ -107,7 +108,7 @@ def _listed(
 def _state(is_archived: bool, row: dict[str, Any], source: LandingSource | None) -> State:
     if is_archived:
         return "archived"
-    if source is not None and source.is_journal and is_played_now(source.path):
+    if source is not None and source.is_journal and is_any_played(source.path):
         return "playing"
     if not row:
         return "not landed"
@@ -118,7 +119,7 @@ def _state(is_archived: bool, row: dict[str, Any], source: LandingSource | None)
 
 def is_playing(workspace: Workspace, run_tag: str) -> bool:
     """Whether a process plays this run at this moment. The answer takes a lock of its journal for an instant."""
-    return is_played_now(workspace.journal / f"{run_tag}.jsonl")
+    return any(map(is_played_now, journals_of(workspace.journal, run_tag)))
 
 
 class Place(NamedTuple):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from debatebench.journal.reading import all_lines, is_played_now, known_format
+from debatebench.journal.reading import all_lines, busy, is_of_shard, is_played_now, known_format
 from debatebench.journal.writing import write_journal
-from debatebench.shared.errors import BusyError, DamagedDataError
+from debatebench.shared.errors import DamagedDataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def salvage(path: Path) -> Salvaged | None:
     the header is lost, because the answers mean nothing without the frozen plan.
     """
     if is_played_now(path):
-        raise BusyError(f"Another process is playing run '{path.stem}'; wait until it ends, or stop it.")
+        raise busy(path)
     count, is_damaged, is_of_run = 0, False, True
     for line in all_lines(path):
         count += 1
@@ -50,14 +50,18 @@ def salvage(path: Path) -> Salvaged | None:
     if not is_damaged:
         return None
     sound = (line.data for line in all_lines(path) if line.data is not None)
-    target, events = write_journal(path.with_name(f"{path.name}.salvaged"), _consistent(sound) if is_of_run else sound)
+    target, events = write_journal(
+        path.with_name(f"{path.name}.salvaged"),
+        _consistent(sound, is_of_shard=is_of_shard(path)) if is_of_run else sound,
+    )
     return Salvaged(path, target, events, count - events)
 
 
-def _consistent(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _consistent(events: Iterable[dict[str, Any]], *, is_of_shard: bool) -> Iterator[dict[str, Any]]:
     """The events that do not depend on lost ones.
 
-    A call counts as answered only with its reply; a debate counts as ended only with every call that it used.
+    A call counts as answered only with its reply; a debate counts as ended only with every call that it used. The plan
+    of a shard is not in its journal, so no part of it can be lost.
     """
     planned: set[str] = set()
     intents: set[tuple[str, int]] = set()
@@ -66,7 +70,7 @@ def _consistent(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for data in events:
         kind = data.get("type")
         planned.update(row["debate_id"] for row in data.get("records", {}).get("schedule", ()))
-        if "debate_id" in data and data["debate_id"] not in planned:
+        if "debate_id" in data and not is_of_shard and data["debate_id"] not in planned:
             continue
         if kind == "intent":
             intents.add((data["call_id"], data["attempt"]))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from debatebench.journal.reading import has_begun, read_journal
+from debatebench.journal.reading import end_of_lines, has_begun, read_journal
+from debatebench.journal.shards import Shard, folders_of_shards, read_shards
 from debatebench.landing.annotation_journals import annotation_rows, annotations_folder, begun_journals
 from debatebench.landing.land import RowFiles, land_rows
 from debatebench.landing.run_marks import check_not_archived, read_marks
@@ -40,6 +40,8 @@ class Content:
     source_sha256: str
     size: int | None
     annotated: tuple[tuple[str, int, str], ...] = ()
+    shards: tuple[tuple[str, int, str], ...] = ()
+    """The same of the journal of every shard (`2-of-8`), for a run in shards."""
 
     @property
     def sha256(self) -> str:
@@ -50,10 +52,11 @@ class Content:
 
     @property
     def annotations(self) -> str | None:
-        """What `meta.landings` keeps of a run with annotations, to be read by `of_landing`."""
-        if not self.annotated:
+        """What `meta.landings` keeps of a run with annotations or shards, to be read by `of_landing`."""
+        if not self.annotated and not self.shards:
             return None
-        return to_json({"source_sha256": self.source_sha256, "journals": self.annotated}).decode()
+        shards = {"shards": self.shards} if self.shards else {}
+        return to_json({"source_sha256": self.source_sha256, "journals": self.annotated, **shards}).decode()
 
     @classmethod
     def of_landing(cls, sha256: str, size: int | None, annotations: str | None) -> Content:
@@ -61,12 +64,18 @@ class Content:
         if annotations is None:
             return cls(sha256, size)
         kept = from_json(annotations.encode())
-        return cls(kept["source_sha256"], size, tuple((name, int(end), sha) for name, end, sha in kept["journals"]))
+        annotated, shards = (
+            tuple((name, int(end), sha) for name, end, sha in kept.get(key, ())) for key in ("journals", "shards")
+        )
+        return cls(kept["source_sha256"], size, annotated, shards)
 
 
 @dataclass(frozen=True, slots=True)
 class LandingSource:
-    """Where a run tag's records come from: a journal, or a folder of kept imports; and the annotations made here."""
+    """Where a run tag's records come from, and the annotations made here.
+
+    That is a journal, a folder with the journals of shards, or a folder of kept imports.
+    """
 
     run_tag: str
     path: Path
@@ -91,6 +100,13 @@ class LandingSource:
     def content(self) -> Content:
         """What the source holds now. The manifest of an import has the hashes of its files."""
         annotated = tuple((path.stem, *_whole_lines(path)) for path in begun_journals(self.annotations))
+        if self.is_journal and self.path.is_dir():
+            found = read_shards(self.path)
+            shards = tuple(
+                (Shard(found.count, number).name, *_whole_lines(path)) for number, path in found.journals.items()
+            )
+            sha256 = hash_of(found.plan_sha256, *(f"{name} {sha}" for name, _, sha in shards))
+            return Content(sha256, sum(size for _, size, _ in shards), annotated, shards)
         if self.is_journal:
             size, sha256 = _whole_lines(self.path)
             return Content(sha256, size, annotated)
@@ -100,13 +116,16 @@ class LandingSource:
         sha256 = hashlib.sha256((self.path / MANIFEST).read_bytes()).hexdigest()
         return Content(sha256, len(manifest.parts), annotated)
 
-    def check_continues(self, landed: Content) -> None:
+    def check_continues(self, landed: Content, shard: Shard | None = None) -> None:
         """Raise `DamagedDataError` unless the source still has everything that was landed.
 
         A journal must begin with what was landed from it, and an import must have the same parts before any new ones.
-        If a journal is damaged, the error names the line.
+        If a journal is damaged, the error names the line. With a `shard`, only its journal need be there.
         """
         if landed.size is None:
+            return
+        if self.is_journal and self.path.is_dir():
+            self._check_shards(landed, shard)
             return
         for name, size, sha256 in landed.annotated:
             path = self.annotations / f"{name}.jsonl"
@@ -134,6 +153,24 @@ class LandingSource:
                 return
         raise self._lost(self.path)
 
+    def _check_shards(self, landed: Content, shard: Shard | None) -> None:
+        there = {
+            Shard(found.count, n).name: path
+            for found in (read_shards(self.path),)
+            for n, path in found.journals.items()
+        }
+        for name, size, sha256 in landed.shards:
+            if shard is not None and name != shard.name:
+                continue
+            path = there.get(name)
+            if path is not None:
+                with open(path, "rb") as file:
+                    if _sha256_of_start(file, size) == sha256:
+                        continue
+                for _ in read_journal(path):
+                    pass
+            raise self._lost(path or self.path / f"{name}.jsonl")
+
     def _lost(self, path: Path) -> DamagedDataError:
         return DamagedDataError(
             f"{path} has lost or changed records since run '{self.run_tag}' was landed: put the file back, or "
@@ -150,15 +187,16 @@ def sources(workspace: Workspace) -> dict[str, LandingSource]:
         for path in journals
         if path.stem not in archived
     }
-    for folder in import_folders(workspace):
-        if folder.name in archived:
+    others = [(tag, folder, True) for tag, folder in folders_of_shards(workspace.journal).items()]
+    others += [(folder.name, folder, False) for folder in import_folders(workspace)]
+    for tag, folder, is_journal in others:
+        if tag in archived:
             continue
-        if folder.name in found:
+        if tag in found:
             raise UsageError(
-                f"Run tag '{folder.name}' is used by both {found[folder.name].path} and {folder}; move one of them "
-                "elsewhere."
+                f"Run tag '{tag}' is used by both {found[tag].path} and {folder}; move one of them elsewhere."
             )
-        found[folder.name] = source_at(workspace, folder.name, folder, is_journal=False)
+        found[tag] = source_at(workspace, tag, folder, is_journal=is_journal)
     return dict(sorted(found.items()))
 
 
@@ -200,7 +238,7 @@ def published_contents(database: Path) -> dict[str, Content]:
         return landed_contents(con)
 
 
-def check_before_run(workspace: Workspace, run_tag: str, *, is_built: bool = True) -> None:
+def check_before_run(workspace: Workspace, run_tag: str, shard: Shard | None = None, *, is_built: bool = True) -> None:
     """Raise an error if the answers of a run could not land, or if its journal has lost events that have landed.
 
     `UsageError` for the first, also if the run is archived, or `SqlModelError` where a SQL model of the workspace
@@ -225,12 +263,15 @@ def check_before_run(workspace: Workspace, run_tag: str, *, is_built: bool = Tru
     if landed is None:
         return
     source = sources(workspace).get(run_tag)
+    if source is None and shard is not None:
+        # The other shards may be on other machines.
+        return
     if source is None:
         raise DamagedDataError(
             f"The warehouse contains run '{run_tag}', but {workspace.journal / run_tag}.jsonl is missing: put it back, "
             "or choose another --run-tag."
         )
-    source.check_continues(landed)
+    source.check_continues(landed, shard)
 
 
 def _check_own_models(workspace: Workspace) -> None:
@@ -247,21 +288,8 @@ def _check_own_models(workspace: Workspace) -> None:
 def _whole_lines(path: Path) -> tuple[int, str]:
     """The number of bytes in the whole lines of a journal, and their hash."""
     with open(path, "rb") as file:
-        size = _end_of_lines(file)
+        size = end_of_lines(file)
         return size, _sha256_of_start(file, size)
-
-
-def _end_of_lines(file: IO[bytes]) -> int:
-    """The number of bytes up to the last line end."""
-    end = file.seek(0, os.SEEK_END)
-    while end > 0:
-        start = max(0, end - _BLOCK)
-        file.seek(start)
-        found = file.read(end - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        end = start
-    return 0
 
 
 def _sha256_of_start(file: IO[bytes], size: int) -> str:

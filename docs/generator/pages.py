@@ -28,11 +28,11 @@ REPOSITORY = DOCS.parent
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Tutorial": ("tutorial.md", "tutorial-hosted.md"),
     "How to": (
-        *("running.md", "runs.md", "importing.md", "verdicts.md", "judging.md", "debateflow.md"),
-        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "python-api.md", "mcp.md"),
+        *("running.md", "shards.md", "runs.md", "importing.md", "verdicts.md", "judging.md", "debateflow.md"),
+        *("querying.md", "comparing.md", "publishing.md", "exporting.md", "spark.md", "python-api.md", "mcp.md"),
         *("ci.md", "sql-models.md", "extending.md"),
     ),
-    "Methods": ("philosophy.md", "statistics.md", "benchmarks.md", "faults.md", "architecture.md"),
+    "Methods": ("philosophy.md", "statistics.md", "faults.md", "benchmarks.md", "architecture.md"),
 }
 """The pages of docs/ in their order. One that is in no section is a how-to, after all others."""
 _OF_REFERENCE = ("marts.md",)
@@ -61,6 +61,7 @@ def main(folder: Path) -> None:
         (source / name).write_text(text, encoding="utf-8")
     for name in ("leaderboard.svg", "notebook.ipynb"):
         shutil.copyfile(DOCS / name, source / name)
+    shutil.copytree(DOCS / "shards", source / "shards")
     config = yaml.safe_load((HERE / "mkdocs.yml").read_text(encoding="utf-8"))
     config["theme"]["custom_dir"] = str(HERE / "theme")
     places = {"docs_dir": str(source), "site_dir": str(folder / "site")}

@@ -51,6 +51,7 @@ class Orders:
     """Orders are landed shop by shop; `hashes` are of what was landed, and `file` has the code of the function."""
 
     part = "shop"
+    about = ("raw.orders", "branch_of")
     asked = ("marts",)
     apart = ("raw.closed",)
     tables: Mapping[str, Mapping[str, LandedColumn]] = {

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from debatebench.config.load import load_config
 from debatebench.config.parts import load_rubric, load_weaknesses, part_path
+from debatebench.journal.shards import journals_of
 from debatebench.landing.annotation_journals import annotations_folder, annotators_in, folded, reviewers_in
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key, StatedFacts
@@ -123,7 +124,7 @@ def importing(
     """
     check_run_tag(run_tag)
     importer = importer_of(format_name)
-    if (workspace.journal / f"{run_tag}.jsonl").exists():
+    if journals_of(workspace.journal, run_tag):
         raise UsageError(f"'{run_tag}' is a run that was played in this workspace; import under another tag.")
     dimensions = None if rubric is None else load_rubric(part_path(workspace, "rubrics", rubric)).dimensions
     suffering = None if weaknesses is None else load_weaknesses(weaknesses).dimensions()

@@ -163,8 +163,8 @@ def _version(version: ModelVersion, table: str | None, names: DbtNames) -> dict[
     entry: dict[str, Any] = {"v": version.v}
     if version.description:
         entry["description"] = without_jinja(version.description)
-    # dbt rebuilds every table.
-    config = {name: value for name, value in version.config.items() if name != "incremental_by"}
+    # dbt rebuilds every table, and never cuts a build.
+    config = {name: value for name, value in version.config.items() if name not in ("incremental_by", "scope")}
     if table is not None:
         config["alias"] = f"{table}_v{version.v}"
     if version.prerelease:

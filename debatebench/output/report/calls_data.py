@@ -59,9 +59,9 @@ where run_tag = $run_tag and call_id is null and raw_response is not null
 class Calls:
     """Collects the calls of debates into parts; `starts` are the places in the list where parts begin."""
 
-    def __init__(self, name: str, journal: Path) -> None:
+    def __init__(self, name: str, journals: Path, run_tag: str) -> None:
         self._name = name
-        self._replies = RawReplies(journal)
+        self._replies = RawReplies(journals, run_tag)
         self._debates: list[list[tuple[Any, ...]]] = []
         self._size = 0
         self._count = 0

@@ -322,7 +322,7 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
     calls = None
     if site.journals is not None:
         streams["calls"] = _Stream(con, CALLS_QUERY, run.tag, lambda row: (str(row[2]), str(row[1]), row[3]))
-        calls = Calls(f"{folder}/calls", site.journals / f"{run.tag}.jsonl")
+        calls = Calls(f"{folder}/calls", site.journals, run.tag)
     try:
         texts, words = _Texts(f"{folder}/texts"), _Words(f"{folder}/words")
         for number, debate_id in enumerate(found.ids):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # A playing process writes its file once a second.
 _FRESH_S = 3.0
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, InvalidOperation, RecursionError)
 _MOST_SILENT = 5
 _ENDS = {
     "finished": "Finished",
@@ -51,19 +52,23 @@ class ProgressFiles:
         self._left: dict[str, int] = {}
 
     def read(self) -> dict[str, Playing]:
-        """Run tag → how far it is. A file that cannot be read is left out: it says nothing that a journal does not."""
-        found = {}
+        """Run tag → how far it is, over its shards here. What cannot be read is left out: the journals say it, too."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        played: set[str] = set()
         for path in sorted(self._workspace.progress.glob("*.json")):
             try:
                 changed_ns = path.stat().st_mtime_ns
                 content = from_json(path.read_bytes())
-                is_played = content["state"] == "playing" and self._is_played(path.stem, changed_ns)
-                found[path.stem] = _playing(content, is_played)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError, InvalidOperation, RecursionError):
+                run_tag = str(content["run_tag"])
+                if content["state"] == "playing" and self._is_played(path.stem, run_tag, changed_ns):
+                    played.add(run_tag)
+                _playing(content, is_playing=False)
+                found.setdefault(run_tag, []).append(content)
+            except _UNREADABLE:
                 continue
-        return found
+        return {tag: _playing(_summed(each), tag in played) for tag, each in found.items()}
 
-    def _is_played(self, run_tag: str, changed_ns: int) -> bool:
+    def _is_played(self, name: str, run_tag: str, changed_ns: int) -> bool:
         """Whether a process still plays the run whose file said so at this time.
 
         The lock of its journal is asked only about an old file, and not again after the answer is no: a run that begins
@@ -71,15 +76,38 @@ class ProgressFiles:
         """
         if self._clock() - changed_ns / 1e9 < _FRESH_S:
             return True
-        if self._left.get(run_tag) == changed_ns:
+        if self._left.get(name) == changed_ns:
             return False
         try:
             is_played = is_playing(self._workspace, run_tag)
         except DebatebenchError:
             return False
         if not is_played:
-            self._left[run_tag] = changed_ns
+            self._left[name] = changed_ns
         return is_played
+
+
+def _summed(files: list[dict[str, Any]]) -> dict[str, Any]:
+    """The progress of a run from those of its shards: what counts adds up, and the slowest says how long it takes."""
+    if len(files) == 1:
+        return files[0]
+    first = next((each for each in files if each["state"] == "playing"), files[-1])
+    summed = dict(first)
+    for group in ("debates", "calls", "cost_usd"):
+        summed[group] = {name: _sum(each[group][name] for each in files) for name in first[group]}
+    left = [each["eta_s"] for each in files if each["state"] == "playing"]
+    summed["eta_s"] = None if None in left else max(left, default=None)
+    summed["waiting_for"] = sorted({name for each in files for name in each["waiting_for"]})
+    summed["silent_s"] = {name: seconds for each in files for name, seconds in each["silent_s"].items()}
+    return summed
+
+
+def _sum(values: Iterable[Any]) -> Any:
+    """The sum of numbers, or of amounts as text; None if none is known, and of a limit if one has none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return str(sum(map(Decimal, known))) if isinstance(known[0], str) else sum(known)
 
 
 def _playing(content: Mapping[str, Any], is_playing: bool) -> Playing:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SingularTest, SqlModel
+    from debatebench.transform.testing.generic_tests import GenericTest
 
 _SHOWN_ROWS = 5
 _DOTTED = re.compile(r"\b\w+\.\w+\b")
@@ -221,30 +222,45 @@ def _question_tests(model: SqlModel) -> Iterator[_Test]:
 
 def _generic_tests(model: SqlModel, columns: Collection[str]) -> Iterator[_Test]:
     """The tests of the YAML, one that every number is finite, and those of its intervals and p values."""
+    placed = all_placed_tests(model, columns)
+    scan = _Scan(model, [test.suspects(column) for test, column in placed])
+    for number, (test, column) in enumerate(placed):
+        relation = tested_relation(model, test)
+        yield _query_test(
+            result_of_pass(model, test, column),
+            {model.name, *test.compared_with},
+            count=test.count_failing_rows(relation, column),
+            status="warn" if test.severity == "warn" else "fail",
+            passes=partial(scan.passes, number),
+        )
+
+
+def all_placed_tests(model: SqlModel, columns: Collection[str]) -> list[tuple[GenericTest, str | None]]:
+    """The tests of the YAML with their columns, and those that need no line; `columns` are those that there are."""
     placed = model.properties.placed_tests
     doubles = tuple(column.name for column in model.properties.columns if column.data_type == "double")
     if doubles and model.alias_of is None:
         placed.append((Finite(columns=doubles), None))
     if model.alias_of is None:
         placed += uncertainty_tests(columns)
-    scan = _Scan(model, [test.suspects(column) for test, column in placed])
-    for number, (test, column) in enumerate(placed):
-        relation = f"(select * from {model.name} where {test.where})" if test.where else model.name
-        result = TestResult(
-            name=test.name or "_".join([test.kind, model.name, *([column] if column else [])]),
-            kind=test.kind,
-            model=model.name,
-            file=model.properties_file,
-            status="pass",
-            query=test.failing_rows(relation, column),
-        )
-        yield _query_test(
-            result,
-            {model.name, *test.compared_with},
-            count=test.count_failing_rows(relation, column),
-            status="warn" if test.severity == "warn" else "fail",
-            passes=partial(scan.passes, number),
-        )
+    return placed
+
+
+def tested_relation(model: SqlModel, test: GenericTest) -> str:
+    """The rows that a test looks at, as SQL text for FROM."""
+    return f"(select * from {model.name} where {test.where})" if test.where else model.name
+
+
+def result_of_pass(model: SqlModel, test: GenericTest, column: str | None) -> TestResult:
+    """The result of a test of the YAML in which no row fails."""
+    return TestResult(
+        name=test.name or "_".join([test.kind, model.name, *([column] if column else [])]),
+        kind=test.kind,
+        model=model.name,
+        file=model.properties_file,
+        status="pass",
+        query=test.failing_rows(tested_relation(model, test), column),
+    )
 
 
 class _Scan:
