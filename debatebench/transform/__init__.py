@@ -17,6 +17,7 @@ incremental.py     bring a table up to date for the landed rows that changed
 load.py            SQL and YAML files → checked SQL models and macros
 macros.py          SQL macros: read, parse, check
 model_versions.py  the versions of a SQL model, and which of them are deprecated
+needed_rows.py     the relations without whose rows a query has none
 one_query.py       a check by DuckDB's own parser: a text is one query and only reads
 parse_cache.py     results of parsing, cached in the warehouse (`meta.parsed`)
 project.py         every SQL model, singular test and unit test of a set of files
