@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from debatebench.transform.testing.data_tests import TestResult
 
 _MOST_NAMED = 3
-# Tests of a large warehouse group all its rows at once; memory beyond this limit is spilled to disk.
-_MEMORY_LIMIT = "2GB"
 
 
 class LineageFormat(StrEnum):
@@ -151,7 +149,7 @@ def run_tests(
             "test --unit-only` does not need it."
         )
     else:
-        with attached(database, memory_limit=_MEMORY_LIMIT) as con:
+        with attached(database) as con:
             con.execute("use warehouse")
             con.execute("set TimeZone = 'UTC'")
             close_to_outside(con)
