@@ -149,6 +149,7 @@ def listed(root: Path) -> list[str]:
     return ["|".join(line.split(",")) for line in done.out.splitlines()[1:]]
 
 
+@pytest.mark.slow
 def test_missing_shards_are_named_and_the_run_is_unfinished(two: Path) -> None:
     done = debatebench(two, "land")
     assert done.code == 0, done.err
@@ -165,6 +166,7 @@ def test_missing_shards_are_named_and_the_run_is_unfinished(two: Path) -> None:
     assert [row.split("|")[2] for row in listed(two)] == ["finished"]
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_shard_counts_once_and_a_second_playing_is_refused(two: Path) -> None:
     folder = journals(two)
     lines = (folder / "2-of-3.jsonl").read_bytes().splitlines(keepends=True)
@@ -186,6 +188,7 @@ def test_a_copy_of_a_shard_counts_once_and_a_second_playing_is_refused(two: Path
     assert "2-of-3.jsonl has lost or changed records since run 'june' was landed" in done.error_line
 
 
+@pytest.mark.slow
 def test_a_shard_of_another_plan_or_cut_is_named(two: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     planned(other, *SMALL, "--seed", "7")
@@ -313,6 +316,7 @@ def test_the_limit_on_cost_is_divided(two: Path) -> None:
     assert re.search(r"Shard 3/3 of run 'june': 2 of 6 debates, 3\d\.\d% of what the plan takes\.", done.err)
 
 
+@pytest.mark.slow
 def test_a_changed_configuration_is_named_and_the_plan_is_played_as_it_was(two: Path) -> None:
     before = shard(two, "3/3", "--dry-run")
     assert "configuration" not in before.err
