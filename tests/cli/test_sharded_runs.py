@@ -22,7 +22,9 @@ from built_warehouse import begin_built
 from command_line import Done, debatebench
 
 from debatebench.journal.lines import encode_line
+from debatebench.journal.shards import Shard
 from debatebench.output.view.playing import ProgressFiles
+from debatebench.plan.plan_file import read_plan
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.workspace import Workspace
 
@@ -312,8 +314,28 @@ def test_a_plan_is_written_once_and_never_over_another(two: Path) -> None:
 
 
 def test_the_limit_on_cost_is_divided(two: Path) -> None:
-    done = shard(two, "3/3", "--dry-run")
-    assert re.search(r"Shard 3/3 of run 'june': 2 of 6 debates, 3\d\.\d% of what the plan takes\.", done.err)
+    # Simulated judges have no token limit, so the limit on cost is then refused.
+    done = shard(two, "3/3", "--max-cost", "9")
+    assert re.search(r"Shard 3/3 of run 'june': 2 of 6 debates, 3\d\.\d% of what the plan takes; it may cost", done.err)
+    (limit,) = re.findall(r"it may cost ([\d.]+) USD", done.err)
+    assert 2.5 < float(limit) < 3.5
+    assert "--max-cost needs to know the cost of a request" in done.error_line
+
+
+@pytest.mark.slow
+def test_a_plan_holds_the_limits_of_its_members_and_a_shard_has_its_part(tmp_path: Path) -> None:
+    assert debatebench(tmp_path, "init").code == 0
+    models = tmp_path / "configs" / "models.yaml"
+    models.write_text(
+        "limits:\n  simulated: {requests_per_minute: 100, max_concurrency: 7}\n" + models.read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
+    file = planned(tmp_path, *SMALL)
+    assert {each.provider_limits.requests_per_minute for each in read_plan(file).debaters} == {100}
+    for number, requests, most in ((1, 34, 3), (2, 33, 2), (3, 33, 2)):
+        for debater in read_plan(file, Shard(3, number)).debaters:
+            limits = debater.provider_limits
+            assert (limits.requests_per_minute, limits.max_concurrency) == (requests, most)
 
 
 @pytest.mark.slow
