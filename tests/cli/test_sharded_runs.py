@@ -23,10 +23,12 @@ from command_line import Done, debatebench
 
 from debatebench.journal.lines import encode_line
 from debatebench.journal.shards import Shard
+from debatebench.landing.journal_replies import RawReplies
 from debatebench.output.view.playing import ProgressFiles
 from debatebench.plan.plan_file import read_plan
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.archive import archive, restore
 
 SMALL = ("--sample-topics", "1", "--debater", "sim-atlas", "--debater", "sim-breeze", "--debater", "sim-cedar")
 # What is about the time at which something was done, or follows from it.
@@ -122,17 +124,15 @@ def test_shards_that_are_killed_restarted_and_landed_twice_give_the_marts_of_one
     for number in ("1/4", "3/4"):
         killed_between_calls(root, plan, number)
     # Landing what is there so far: nothing of two shards, and two that were killed.
-    first = debatebench(root, "land")
+    first = debatebench(root, "land", "--no-build")
     assert first.code == 0, first.err
     assert "june: shards 2/4, 4/4 have no journal here" in first.err
-    assert [row.split("|")[2] for row in listed(root)] == ["unfinished"]
     command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--plan", str(plan), "--shard"]
     together = [subprocess.Popen([*command, f"{n}/4"], stderr=subprocess.PIPE, text=True) for n in (4, 3, 1, 2)]
     ended = [(process.communicate()[1], process.returncode) for process in together]
     assert [code for _, code in ended] == [0] * 4, ended
-    assert debatebench(root, "land", "--no-build").code == 0
-    again = debatebench(root, "land")
-    assert "june: unchanged since it was landed" in again.err
+    assert "june: landed 12 debates" in debatebench(root, "land").err
+    assert "june: unchanged since it was landed" in debatebench(root, "land").err
     assert [row.split("|")[2] for row in listed(root)] == ["finished"]
 
     whole = tmp_path / "whole"
@@ -141,8 +141,6 @@ def test_shards_that_are_killed_restarted_and_landed_twice_give_the_marts_of_one
     assert tables(root) == tables(whole)
     differing = [name for name in (*tables(root), *views(root)) if rows(root, name) != rows(whole, name)]
     assert differing == []
-    assert debatebench(root, "build", "--from-journals").code == 0
-    assert [name for name in tables(root) if rows(root, name) != rows(whole, name)] == []
     assert debatebench(root, "doctor", "--format", "csv").code == 0
 
 
@@ -361,15 +359,15 @@ def test_a_changed_configuration_is_named_and_the_plan_is_played_as_it_was(two: 
 @pytest.mark.slow
 def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_path: Path) -> None:
     root = begin_built(tmp_path / "shards")
-    assert debatebench(root, "run", "--run-tag", "demo", "--quick-test").code == 0
+    assert debatebench(root, "run", "--run-tag", "demo", "--quick-test", "--no-build").code == 0
     plan = root / "june.plan"
     probing = ("probe-judges", "demo", "--as", "june", "--repeat", "2", "--judge", "sim-judge-amber")
     assert debatebench(root, *probing, "--dry-run", "--plan-output", str(plan)).code == 0
     whole = shutil.copytree(root, tmp_path / "whole")
     for number in ("2/2", "1/2"):
-        assert shard(root, number, "--log-failed-judges").code == 0
-    assert debatebench(root, "land").code == 0
-    assert debatebench(whole, "run", "--plan", str(plan)).code == 0
+        assert shard(root, number, "--log-failed-judges", "--no-build").code == 0
+    assert debatebench(root, "land", "--no-build").code == 0
+    assert debatebench(whole, "run", "--plan", str(plan), "--no-build").code == 0
     names = [name for name in tables(root) if name.startswith("raw.")]
     assert [name for name in names if rows(root, name) != rows(whole, name)] == []
     # A machine without the stored debates cannot judge them.
@@ -378,11 +376,16 @@ def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_p
     assert refused.code == 2
     assert "The plan judges stored debates of run 'demo', so every machine" in refused.error_line
     # What is stored is read again, moved to the archive and back, as of any run.
-    assert "reads 0 verdicts of 2 runs differently" in debatebench(root, "land", "--reparse").err
-    for command in ("archive", "restore"):
-        assert debatebench(root, "runs", command, "june").code == 0
-    assert [name for name in names if rows(root, name) != rows(whole, name)] == []
-    assert debatebench(root, "report", "--with-calls", "--run-tag", "june").code == 0
+    assert "reads 0 verdicts of 2 runs differently" in debatebench(root, "land", "--reparse", "--no-build").err
+    assert archive(Workspace(root), "june", "2026-01-01T12:00:00")
+    assert not journals(root).exists()
+    assert restore(Workspace(root), "june", "2026-01-01T12:00:00")
+    assert "june: unchanged since it was landed" in debatebench(root, "land", "--no-build").err
+    calls = RawReplies(Workspace(root).journal, "june")
+    with duckdb.connect(str(Workspace(root).database), read_only=True) as con:
+        found = con.execute("select call_id, attempt from raw.calls where run_tag = 'june'").fetchall()
+    assert found
+    assert None not in {calls.body(call_id, attempt) for call_id, attempt in found}
     (journals(root) / "plan.jsonl").unlink()
     found = debatebench(root, "doctor")
     assert found.code == 3
