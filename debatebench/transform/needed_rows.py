@@ -66,9 +66,9 @@ def _of(node: exp.Expr | None, ctes: Mapping[str, _Needs], is_lateral: bool = Fa
 def _listed(select: exp.Select, ctes: Mapping[str, _Needs]) -> _Needs:
     """What is needed by conditions that a value is among those of a query."""
     where = select.args.get("where")
-    conditions = [] if where is None else [where.this]
-    if isinstance(where and where.this, exp.And):
-        conditions = list(where.this.flatten())
+    if where is None:
+        return _NOTHING
+    conditions = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
     queries = (each.args["query"] for each in conditions if isinstance(each, exp.In) and each.args.get("query"))
     return _NOTHING.union(*(_of(query, ctes, is_lateral=True) for query in queries))
 
