@@ -91,10 +91,14 @@ def _note_changed_inputs(workspace: Workspace, plan: Plan) -> None:
 
 def _transcripts(workspace: Workspace, source: Source) -> Transcripts:
     """The speeches of the stored debates that a plan judges, from the warehouse here."""
-    from debatebench.query.stored_debates import read_source_tag, read_stored_debates
+    from debatebench.query.stored_debates import read_stored_debates
     from debatebench.warehouse.up_to_date import check_fits
 
     check_fits(workspace, note, needs_models=False)
-    if (held := read_source_tag(workspace.database, source.run_tag)) != source.run_tag:
-        raise UsageError(f"The plan judges debates of '{source.run_tag}', and {workspace.database} has '{held}'.")
-    return read_stored_debates(workspace.database, held, debate_ids=source.by_id).turns
+    try:
+        return read_stored_debates(workspace.database, source.run_tag, debate_ids=source.by_id).turns
+    except UsageError as error:
+        raise UsageError(
+            f"The plan judges stored debates of run '{source.run_tag}', so every machine that plays it needs them in "
+            f"{workspace.database}: {error}"
+        ) from error

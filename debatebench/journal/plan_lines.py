@@ -27,6 +27,9 @@ from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerD
 PLAN_FORMAT = 1
 """Rises when a plan file holds what an older version would misread."""
 
+NO_COPY = msgspec.Raw(b"null")
+"""The copy of a debate that no attack alters."""
+
 _READ_AT_ONCE = 1 << 20
 # Of one debate: calls, or USD.
 _MOST = 1_000_000
@@ -56,7 +59,7 @@ class DebateLine(msgspec.Struct, frozen=True, tag="debate"):
     row: msgspec.Raw
     calls: int
     cost: float | None = None
-    copy: msgspec.Raw | None = None
+    copy: msgspec.Raw = NO_COPY
 
 
 class _Use(msgspec.Struct, frozen=True, tag="debate"):

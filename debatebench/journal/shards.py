@@ -144,6 +144,12 @@ def run_tags_in(journals: Path) -> list[str]:
     return sorted(whole | folders_of_shards(journals).keys())
 
 
+def count_here(folder: Path) -> tuple[int, int]:
+    """How many shards of a run have a journal here, and of how many it has. Reads only their headers."""
+    found = {read_header(path).shard for path in journals_in(folder)}
+    return len(found), max(shard.count for shard in found)
+
+
 def is_any_played(path: Path) -> bool:
     """Whether a process plays the run of this journal, or a shard in this folder, at this moment."""
     return any(map(is_played_now, journals_in(path))) if path.is_dir() else is_played_now(path)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from debatebench.landing.run_settings import run_settings
+from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.record_columns import column_types
@@ -31,6 +32,24 @@ def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
     for name in (name for name in TABLES if name not in there):
         columns = ", ".join(f"{column} {sql_type}" for column, sql_type in column_types(TABLES[name]).items())
         con.execute(f"create table raw.{name} ({columns})")
+
+
+def create_landings(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the table of landings, or add the columns that earlier versions did not have."""
+    con.execute(
+        "create schema if not exists meta; create table if not exists meta.landings "
+        "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp); "
+        "alter table meta.landings add column if not exists source_size bigint; "
+        "alter table meta.landings add column if not exists annotations varchar"
+    )
+    columns = landing_columns(con)
+    if "landing" not in columns:
+        con.execute("alter table meta.landings add column landing bigint")
+        con.execute(
+            "update meta.landings set landing = numbered.landing from (select run_tag, "
+            f"row_number() over (order by {landing_order(columns)}) as landing from meta.landings) as numbered "
+            "where landings.run_tag = numbered.run_tag"
+        )
 
 
 def _raw_tables(con: duckdb.DuckDBPyConnection) -> set[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.config.types import MemberConfig, RateLimits
 from debatebench.journal.lines import encode_line
-from debatebench.journal.plan_lines import PLAN_FORMAT, PlanLines, damaged_plan, newer_plan, read_plan_lines
+from debatebench.journal.plan_lines import NO_COPY, PLAN_FORMAT, PlanLines, damaged_plan, newer_plan, read_plan_lines
 from debatebench.journal.reading import is_of_shard
 from debatebench.journal.shards import plan_in, read_header, sha256_of
 from debatebench.plan.attacks import AttackedCopy
@@ -161,7 +161,7 @@ def _plan(lines: PlanLines, numbers: Iterable[int]) -> Plan:
         debate = ScheduledDebate.model_validate(from_json(bytes(line.row)))
         debates.append(debate)
         wanted.add(debate.source_debate_id)
-        if line.copy is not None:
+        if line.copy != NO_COPY:
             copies[debate.debate_id] = AttackedCopy.model_validate(from_json(bytes(line.copy)))
     plan = Plan.from_json(lines.head.plan)
     source = plan.source

@@ -26,6 +26,7 @@ from debatebench.transform.build_state import (
     create_meta_tables,
     data_fingerprints,
     definitions,
+    empty_landed,
     is_current,
     read_builds,
     relations,
@@ -135,6 +136,9 @@ def _keeps_contract(con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Ma
     return not contract_breaches(con, model, columns)
 
 
+_NOT_BUILT = BuiltModel("", None, "", "", "", "", None, 0.0, None)
+
+
 class _Build:
     """One build: what was recorded before it, and what is in the warehouse after it."""
 
@@ -155,6 +159,8 @@ class _Build:
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []
         self.columns: dict[str, dict[str, str]] = {}
+        # Landed tables and tables without rows: as recorded, until they are built.
+        self.empty = empty_landed(con) | {name for name, row in self.rows.items() if row.rows == 0}
         self.broken = Broken(skip=True)
         # Name → the first line of DuckDB's message about a query that it could not bind.
         self.unreadable: dict[str, str] = {}
@@ -174,7 +180,8 @@ class _Build:
     def run(self, chosen: set[str]) -> None:
         """Build the chosen SQL models that are out of date, each after the ones that it reads, as far as possible."""
         fingerprints = self._fingerprints(chosen)
-        stale = fingerprints.keys() - set(self.unchanged)
+        stale = fingerprints.keys() - set(self.unchanged) - {row.name for row in self.built}
+        count = len(self.built) + len(stale)
         for schema in sorted({self.models[name].schema for name in stale}):
             self.con.execute(f"create schema if not exists {schema}")
         named = {function for name in stale for function in self.models[name].query.functions}
@@ -183,7 +190,7 @@ class _Build:
         def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
             if called.intersection(model.query.functions):
                 registered.result()
-            doing("Building SQL models", len(self.built), len(stale))
+            doing("Building SQL models", len(self.built), count)
             return self._create(con, model, fingerprints[model.name])
 
         try:
@@ -220,8 +227,12 @@ class _Build:
                 raise SqlModelError(f"{name} reads {missing[0]}, which is not built; select '+{name}' to build both.")
             actual[name] = content_fingerprint(self.definitions[name], [actual[d] for d in model.dependencies])
             if self._is_fresh(model, actual[name]):
-                self.rows[name] = replace(self.rows[name], fingerprint=actual[name])
-                self.unchanged.append(name)
+                row = self.rows[name] = replace(self.rows[name], fingerprint=actual[name])
+                if row.built_at is None and self.now is not None:
+                    # It comes from a build that was made in advance.
+                    self.built.append(replace(row, built_at=self.now))
+                else:
+                    self.unchanged.append(name)
         return {name: actual[name] for name in self.models if name in chosen}
 
     def _as_it_stands(self, model: SqlModel, actual: Mapping[str, str]) -> dict[str, str]:
@@ -254,17 +265,41 @@ class _Build:
             return None
         return changed_parts(json.loads(row.landed), self.landed)
 
+    def _stays_defined(self, model: SqlModel) -> bool:
+        """Whether the standing table was created from the same definitions, all upstream included."""
+        if self.full_refresh or model.materialized != "table" or self.present.get(model.name) != "table":
+            return False
+        return self.rows.get(model.name, _NOT_BUILT).definition == self.definitions[model.name]
+
+    def _stays_empty(self, model: SqlModel) -> bool:
+        """Whether the standing table has no rows, and would have none again, because relations that it reads do not."""
+        return self._stays_defined(model) and self.rows[model.name].rows == 0 and self._lacks_needed(model)
+
+    def _lacks_needed(self, model: SqlModel) -> bool:
+        return any(all(map(self._has_no_rows, names)) for names in model.query.needed)
+
+    def _has_no_rows(self, name: str) -> bool:
+        """Whether a relation is known to have no rows; all tables that it reads are up to date."""
+        if name in self.models and self.models[name].materialized == "view":
+            return self._lacks_needed(self.models[name])
+        return name in self.empty
+
     def _create(self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str) -> BuiltModel:
         """Create one table or view from the SQL text as written."""
         import duckdb
 
         started = time.perf_counter()
         parts = self._changed_parts(model, fingerprint)
+        is_whole = model.properties.config.incremental_by is not None and fingerprint == self.expected[model.name]
+        landed = json.dumps(self.landed) if is_whole and self.landed else None
+        if self._stays_empty(model):
+            return replace(self.rows[model.name], fingerprint=fingerprint, built_at=self.now, landed=landed)
         try:
             rows = self._create_whole(con, model) if parts is None else replace_parts(con, model, self.models, parts)
         except duckdb.Error as error:
             raise self._failure(model, error) from None
-        is_whole = model.properties.config.incremental_by is not None and fingerprint == self.expected[model.name]
+        self.empty -= {model.name}
+        self.empty |= {model.name} if rows == 0 else set()
         return BuiltModel(
             name=model.name,
             version=model.version,
@@ -275,7 +310,7 @@ class _Build:
             rows=rows,
             seconds=time.perf_counter() - started,
             built_at=self.now,
-            landed=json.dumps(self.landed) if is_whole and self.landed else None,
+            landed=landed,
         )
 
     def _create_whole(self, con: duckdb.DuckDBPyConnection, model: SqlModel) -> int | None:
@@ -285,6 +320,10 @@ class _Build:
             con.execute(f"drop {standing} {model.name}")
         if model.seed is not None:
             return create_seed(con, model, model.seed)
+        if self._stays_defined(model) and self.rows[model.name].rows == 0:
+            # The table keeps its comments.
+            rows = execute_one(con, f"{model.query.sql}\n", model.file, into=f"insert into {model.name} ").fetchall()
+            return int(rows[0][0])
         # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file.
         create = f"create or replace {model.materialized} {model.name} as "
         result = execute_one(con, f"{model.query.sql}\n", model.file, into=create).fetchall()

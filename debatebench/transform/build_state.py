@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.shared.duckdb_sql import transaction
+from debatebench.shared.duckdb_sql import quoted_text, transaction
 from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
@@ -85,6 +85,13 @@ def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], st
         con.execute("delete from meta.build_state")
         if state is not None:
             con.execute("insert into meta.build_state (state) values (?)", [state])
+
+
+def empty_landed(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """The landed tables without rows."""
+    raw = sorted(name for name in relations(con) if name.startswith("raw."))
+    asked = " union all ".join(f"select {quoted_text(name)} where not exists (from {name})" for name in raw)
+    return {name for (name,) in con.execute(asked).fetchall()} if raw else set()
 
 
 def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:

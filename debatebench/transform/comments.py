@@ -8,7 +8,7 @@ ones again; texts are worked out from the files only if a file has changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -137,6 +137,14 @@ def _stored(con: duckdb.DuckDBPyConnection, query: str) -> dict[_Thing, str | No
 def stored_texts(con: duckdb.DuckDBPyConnection) -> Texts:
     """The comments of the relations of the current database and of their columns, as they are in the file."""
     return {thing.key: text for thing, text in _stored(con, _RELATIONS).items() if text is not None}
+
+
+def comments_on(con: duckdb.DuckDBPyConnection, is_chosen: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """(dotted name, statement) for each comment of the chosen relations and of their columns."""
+    found = _stored(con, _RELATIONS).items()
+    return [
+        (thing.key[0], thing.statement(text)) for thing, text in found if text is not None and is_chosen(thing.key[0])
+    ]
 
 
 def set_texts(con: duckdb.DuckDBPyConnection, known: Texts) -> None:

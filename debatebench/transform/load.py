@@ -547,7 +547,7 @@ def _alias(name: str, located: Located[ModelProperties], latest: SqlModel) -> Sq
 def _alias_query(name: str, line: int) -> Query:
     sql = f"select * from {name}"
     sha256 = hashlib.sha256(sql.encode()).hexdigest()
-    return Query(sql, sha256, sha256, (Reference(name, line),), ())
+    return Query(sql, sha256, sha256, (Reference(name, line),), (), needed=((name,),))
 
 
 def _check_test_targets(model: SqlModel, known: Collection[str]) -> None:

@@ -50,5 +50,6 @@ def remember_parsed(con: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> No
 
 def _parser() -> str:
     """The parser's identity: sqlglot's version and this package's code around it."""
-    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (sql_model, macros, dbt_words))
+    files = [Path(str(module.__file__)) for module in (sql_model, macros, dbt_words)]
+    code = b"".join(file.read_bytes() for file in (*files, Path(__file__).with_name("needed_rows.py")))
     return f"sqlglot {version('sqlglot')} {hashlib.sha256(code).hexdigest()}"

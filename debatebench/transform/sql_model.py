@@ -75,6 +75,8 @@ class Query:
     functions: tuple[str, ...]
     """Names of the functions called that SQL itself does not know, lower case, in order."""
     macro_calls: tuple[MacroCall, ...] = ()
+    needed: tuple[tuple[str, ...], ...] = ()
+    """Sets of relations: if all in one of them have no rows, the query has none. There may be more such sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class Parsed:
     signature: tuple[str, ...] = ()
     start: int = 0
     places: tuple[tuple[int, int, str], ...] = ()
+    needed: tuple[tuple[str, ...], ...] = ()
 
     def query(self, sql: str) -> Query:
         """The result together with the text that was parsed."""
@@ -103,6 +106,7 @@ class Parsed:
             self.references,
             self.functions,
             self.macro_calls,
+            self.needed,
         )
 
 
@@ -237,6 +241,8 @@ def text_sha256(sql: str) -> str:
 def _parsed(sql: str, file: Path, known: Collection[str]) -> Parsed:
     from sqlglot import exp
 
+    from debatebench.transform.needed_rows import needed_relations
+
     check_no_jinja(sql, file, known)
     tree, tokens = parse_statement(sql, file, "a file contains exactly one query")
     if not isinstance(tree, exp.Query):
@@ -249,6 +255,7 @@ def _parsed(sql: str, file: Path, known: Collection[str]) -> Parsed:
         references=tuple(_references(tree, file, known)),
         functions=tuple(called_functions(tree)),
         macro_calls=tuple(called_macros(tree, file)),
+        needed=needed_relations(tree),
     )
 
 

@@ -1,6 +1,7 @@
 """The warehouse file as a whole: land, build, publish, check.
 
 archive.py           move the journal or import of a run to the archive, and back
+blank.py             every SQL model built on no data, kept in the user's cache for first builds
 doctor.py            find problems in a workspace, and change nothing
 journal_findings.py  problems in the lines of a journal, and in the journals of annotations
 publish.py           change a copy of the warehouse, then replace the old one with it

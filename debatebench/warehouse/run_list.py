@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from debatebench.journal.reading import is_played_now
-from debatebench.journal.shards import is_any_played, journals_of
+from debatebench.journal.shards import count_here, is_any_played, journals_of
 from debatebench.landing.run_marks import NO_MARKS, Marks, read_marks
 from debatebench.query.one_debate import check_marts
 from debatebench.query.run_tags import default_order, landed_tags
 from debatebench.query.safe_query import open_for_query, run_query
+from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.workspace import check_known_run
 from debatebench.warehouse.archive import archived_source, archived_tags
 from debatebench.warehouse.sources import LandingSource, landed_contents, sources
@@ -49,6 +50,8 @@ class ListedRun:
     created_at: datetime | None
     note: str | None
     path: Path | None
+    shards: str | None
+    """Of a run in shards, how many have a journal here: `3 of 4`."""
 
     @classmethod
     def columns(cls) -> list[str]:
@@ -102,7 +105,16 @@ def _listed(
         created_at=row.get("created_at"),
         note=own.note,
         path=source.path if source else None,
+        shards=_shards(source),
     )
+
+
+def _shards(source: LandingSource | None) -> str | None:
+    if source is None or not source.is_journal or not source.path.is_dir():
+        return None
+    with suppress(DebatebenchError):
+        return "{:,} of {:,}".format(*count_here(source.path))
+    return None
 
 
 def _state(is_archived: bool, row: dict[str, Any], source: LandingSource | None) -> State:

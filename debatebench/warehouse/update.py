@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, remove_landed
+from debatebench.landing.land import RowFiles, create_landings, create_raw_tables, land_missing_settings, remove_landed
 from debatebench.landing.run_marks import check_not_archived, land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
-from debatebench.query.run_tags import landed_tags, landing_columns, landing_order
+from debatebench.query.run_tags import landed_tags
 from debatebench.query.sql_project import load_project
 from debatebench.shared.activity import each_of
-from debatebench.shared.duckdb_sql import close_to_outside
+from debatebench.shared.duckdb_sql import close_to_outside, limit_memory
 from debatebench.shared.errors import (
     DamagedDataError,
     DebatebenchError,
@@ -25,7 +25,7 @@ from debatebench.shared.errors import (
 )
 from debatebench.shared.memory import check_memory
 from debatebench.shared.workspace import check_known_run
-from debatebench.warehouse.publish import private_copy, publishing
+from debatebench.warehouse.publish import BUILDING_MB, private_copy, publishing
 from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
 from debatebench.warehouse.up_to_date import note_current
 
@@ -305,7 +305,7 @@ class _Work:
         elif before is not None and not self.replace_landed:
             source.check_continues(before)
         rows = source.land(con, before if not starts_over else None)
-        _create_landings(con)
+        create_landings(con)
         con.execute(
             "insert or replace into meta.landings by name select ? as run_tag, ? as source, ? as content_sha256, "
             "? as rows, ? as landed_at, ? as source_size, ? as annotations, "
@@ -326,7 +326,12 @@ class _Work:
         """What the build did, and why it did not build all."""
         from debatebench.transform.build import PartlyBuiltError, build
         from debatebench.transform.parse_cache import recall_parsed
+        from debatebench.warehouse.blank import begin_from_blank
 
+        if self.select is None and not self.full_refresh:
+            begin_from_blank(con)
+        # By now the file has the rows that have landed.
+        limit_memory(con, private_copy(self.workspace.database), least=BUILDING_MB)
         close_to_outside(con)
         recall_parsed(con)
         try:
@@ -378,21 +383,3 @@ def _read_project(workspace: Workspace) -> Project:
     project = load_project(workspace.files("sql", "**/*"), skip_broken=True)
     read_yaml_files(project.files, Broken(skip=True))
     return project
-
-
-def _create_landings(con: duckdb.DuckDBPyConnection) -> None:
-    """Create the table of landings, or add the columns that earlier versions did not have."""
-    con.execute(
-        "create schema if not exists meta; create table if not exists meta.landings "
-        "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp); "
-        "alter table meta.landings add column if not exists source_size bigint; "
-        "alter table meta.landings add column if not exists annotations varchar"
-    )
-    columns = landing_columns(con)
-    if "landing" not in columns:
-        con.execute("alter table meta.landings add column landing bigint")
-        con.execute(
-            "update meta.landings set landing = numbered.landing from (select run_tag, "
-            f"row_number() over (order by {landing_order(columns)}) as landing from meta.landings) as numbered "
-            "where landings.run_tag = numbered.run_tag"
-        )

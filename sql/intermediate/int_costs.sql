@@ -44,19 +44,46 @@ subjects as (
 
 ),
 
+-- The sums of a run read these few rows, and only those of its debates all attempts.
+parts as (
+
+    select
+        run_tag, model_id, judge_id, stage, purpose, cost_source, is_unpriced, is_unmetered,
+        count(*) as n,
+        sum(cost_usd) as cost_usd,
+        sum(possible_cost_usd) as possible_cost_usd,
+        cast(sum(prompt_tokens) as bigint) as prompt_tokens,
+        cast(sum(completion_tokens) as bigint) as completion_tokens,
+        cast(sum(total_tokens) as bigint) as total_tokens,
+        cast(sum(cached_tokens) as bigint) as cached_tokens,
+        cast(sum(reasoning_tokens) as bigint) as reasoning_tokens
+
+    from attempts
+    group by run_tag, model_id, judge_id, stage, purpose, cost_source, is_unpriced, is_unmetered
+
+),
+
 expenses as (
 
-    select 'run' as kind, run_tag as subject, * from attempts
+    select 'run' as kind, run_tag as subject, * from parts
     union all
-    select 'debate' as kind, debate_id as subject, * from attempts
+    select
+        'debate' as kind,
+        debate_id as subject,
+        run_tag, model_id, judge_id, stage, purpose, cost_source, is_unpriced, is_unmetered,
+        1 as n,
+        cost_usd, possible_cost_usd, prompt_tokens, completion_tokens, total_tokens, cached_tokens, reasoning_tokens
+
+    from attempts
+
     union all
-    select 'debater' as kind, model_id as subject, * from attempts where model_id is not null
+    select 'debater' as kind, model_id as subject, * from parts where model_id is not null
     union all
-    select 'judge' as kind, judge_id as subject, * from attempts where judge_id is not null
+    select 'judge' as kind, judge_id as subject, * from parts where judge_id is not null
     union all
-    select 'stage' as kind, stage as subject, * from attempts where stage is not null
+    select 'stage' as kind, stage as subject, * from parts where stage is not null
     union all
-    select 'panel' as kind, run_tag as subject, * from attempts where judge_id is not null
+    select 'panel' as kind, run_tag as subject, * from parts where judge_id is not null
 
 ),
 
@@ -89,8 +116,8 @@ sums as (
 
     select
         kind, run_tag, subject,
-        count(case when purpose = 'turn' then 1 end) as count_turns,
-        count(case when purpose = 'unused' then 1 end) as count_unused_calls,
+        cast(sum(case when purpose = 'turn' then n end) as bigint) as count_turns,
+        cast(sum(case when purpose = 'unused' then n end) as bigint) as count_unused_calls,
         sum(cost_usd) as cost_usd,
         sum(case when purpose = 'turn' then cost_usd end) as turn_cost_usd,
         sum(case when purpose = 'verdict' then cost_usd end) as verdict_cost_usd,
@@ -98,10 +125,10 @@ sums as (
         sum(case when cost_source = 'estimated' then cost_usd end) as estimated_cost_usd,
         sum(case when cost_source = 'repriced' then cost_usd end) as repriced_cost_usd,
         sum(possible_cost_usd) as possible_cost_usd,
-        count(case when is_unpriced then 1 end) as count_unpriced,
-        count(case when purpose = 'turn' and is_unpriced then 1 end) as count_unpriced_turns,
-        count(case when purpose = 'verdict' and is_unpriced then 1 end) as count_unpriced_verdicts,
-        count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls,
+        cast(sum(case when is_unpriced then n end) as bigint) as count_unpriced,
+        cast(sum(case when purpose = 'turn' and is_unpriced then n end) as bigint) as count_unpriced_turns,
+        cast(sum(case when purpose = 'verdict' and is_unpriced then n end) as bigint) as count_unpriced_verdicts,
+        cast(sum(case when purpose = 'unused' and is_unpriced then n end) as bigint) as count_unpriced_calls,
         cast(sum(total_tokens) as bigint) as total_tokens,
         cast(sum(case when purpose = 'turn' then total_tokens end) as bigint) as turn_tokens,
         cast(sum(case when purpose = 'verdict' then total_tokens end) as bigint) as verdict_tokens,
@@ -110,10 +137,9 @@ sums as (
         cast(sum(completion_tokens) as bigint) as completion_tokens,
         cast(sum(cached_tokens) as bigint) as cached_tokens,
         cast(sum(reasoning_tokens) as bigint) as reasoning_tokens,
-        count(case when is_unmetered then 1 end) as count_unmetered
+        cast(sum(case when is_unmetered then n end) as bigint) as count_unmetered
 
-    from subjects
-    left join expenses using (kind, run_tag, subject)
+    from expenses
     group by kind, run_tag, subject
 
 ),
@@ -121,11 +147,34 @@ sums as (
 final as (
 
     select
-        sums.*,
+        kind, run_tag, subject,
+        coalesce(sums.count_turns, 0) as count_turns,
+        coalesce(sums.count_unused_calls, 0) as count_unused_calls,
+        sums.cost_usd,
+        sums.turn_cost_usd,
+        sums.verdict_cost_usd,
+        sums.unused_cost_usd,
+        sums.estimated_cost_usd,
+        sums.repriced_cost_usd,
+        sums.possible_cost_usd,
+        coalesce(sums.count_unpriced, 0) as count_unpriced,
+        coalesce(sums.count_unpriced_turns, 0) as count_unpriced_turns,
+        coalesce(sums.count_unpriced_verdicts, 0) as count_unpriced_verdicts,
+        coalesce(sums.count_unpriced_calls, 0) as count_unpriced_calls,
+        sums.total_tokens,
+        sums.turn_tokens,
+        sums.verdict_tokens,
+        sums.unused_tokens,
+        sums.prompt_tokens,
+        sums.completion_tokens,
+        sums.cached_tokens,
+        sums.reasoning_tokens,
+        coalesce(sums.count_unmetered, 0) as count_unmetered,
         coalesce(verdict_counts.count_verdicts, 0) as count_verdicts,
         coalesce(verdict_counts.count_asks, 0) as count_asks
 
-    from sums
+    from subjects
+    left join sums using (kind, run_tag, subject)
     left join verdict_counts using (kind, run_tag, subject)
 
 )

@@ -1,6 +1,19 @@
 -- One row per valid verdict on a debate of four teams that says which teams win, and team: its place.
 with
 
+-- Judges name teams in their notes, or score them there.
+noted as (
+
+    select run_tag, debate_id, judge_id from intermediate.int_noted_scores
+    where dimension = 'overall'
+
+    union
+
+    select run_tag, debate_id, judge_id from intermediate.int_named_winners
+    where dimension = 'overall'
+
+),
+
 verdict_teams as (
 
     select
@@ -10,6 +23,7 @@ verdict_teams as (
         scores.score
 
     from marts.judge_predictions as predictions
+    inner join noted using (run_tag, debate_id, judge_id)
     inner join staging.stg_participants as participants using (run_tag, debate_id)
 
     left join intermediate.int_noted_scores as scores

@@ -154,6 +154,7 @@ def test_missing_shards_are_named_and_the_run_is_unfinished(two: Path) -> None:
     assert done.code == 0, done.err
     assert "june: shard 3/3 has no journal here, so its debates count as not played" in done.err
     assert [row.split("|")[2] for row in listed(two)] == ["unfinished"]
+    assert json.loads(debatebench(two, "runs", "show", "june", "--format", "json").out)["shards"] == "2 of 3"
     found = debatebench(two, "doctor")
     assert "missing_shard" in found.out
     assert "`debatebench run --run-tag june --shard 3/3`" in found.out
@@ -329,3 +330,34 @@ def test_a_changed_configuration_is_named_and_the_plan_is_played_as_it_was(two: 
     broken = shard(two, "3/3", "--dry-run")
     assert (broken.code, broken.out) == (0, before.out)
     assert "could not be made from the configuration here" in broken.err
+
+
+@pytest.mark.slow
+def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_path: Path) -> None:
+    root = begin_built(tmp_path / "shards")
+    assert debatebench(root, "run", "--run-tag", "demo", "--quick-test").code == 0
+    plan = root / "june.plan"
+    probing = ("probe-judges", "demo", "--as", "june", "--repeat", "2", "--judge", "sim-judge-amber")
+    assert debatebench(root, *probing, "--dry-run", "--plan-output", str(plan)).code == 0
+    whole = shutil.copytree(root, tmp_path / "whole")
+    for number in ("2/2", "1/2"):
+        assert shard(root, number, "--log-failed-judges").code == 0
+    assert debatebench(root, "land").code == 0
+    assert debatebench(whole, "run", "--plan", str(plan)).code == 0
+    names = [name for name in tables(root) if name.startswith("raw.")]
+    assert [name for name in names if rows(root, name) != rows(whole, name)] == []
+    # A machine without the stored debates cannot judge them.
+    elsewhere = begin_built(tmp_path / "elsewhere")
+    refused = debatebench(elsewhere, "run", "--plan", str(plan), "--shard", "1/2")
+    assert refused.code == 2
+    assert "The plan judges stored debates of run 'demo', so every machine" in refused.error_line
+    # What is stored is read again, moved to the archive and back, as of any run.
+    assert "reads 0 verdicts of 2 runs differently" in debatebench(root, "land", "--reparse").err
+    for command in ("archive", "restore"):
+        assert debatebench(root, "runs", command, "june").code == 0
+    assert [name for name in names if rows(root, name) != rows(whole, name)] == []
+    assert debatebench(root, "report", "--with-calls", "--run-tag", "june").code == 0
+    (journals(root) / "plan.jsonl").unlink()
+    found = debatebench(root, "doctor")
+    assert found.code == 3
+    assert "The plan of the shards in" in found.out

@@ -12,6 +12,7 @@ from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_text
 from debatebench.shared.records import TABLES
+from debatebench.warehouse.blank import begin_from_blank
 from debatebench.warehouse.publish import STORAGE_VERSION
 
 DATABASE = "debatebench.duckdb"
@@ -34,6 +35,7 @@ def write_built_copy(snapshot: Snapshot, path: Path) -> None:
         copy_raw_tables(snapshot)
         _copy_landings(snapshot)
     with closing(duckdb.connect(str(path), config={**NO_EXTENSIONS})) as con:
+        begin_from_blank(con)
         close_to_outside(con)
         build(con, snapshot.project, now=snapshot.now)
         con.execute("checkpoint")
