@@ -13,7 +13,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs check test test-dbt test-datasets test-docs test-spark bench static lint clean
+.PHONY: help demo docs check test test-dbt test-datasets test-docs test-spark dist bench static lint clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
@@ -60,7 +60,7 @@ RUNS ?= all
 
 test-spark: $(VENV)/.installed-test  ## Build on DuckDB and on Apache Spark, and compare every row; Spark needs Java 17
 	$(PIP) --editable '.[spark]'
-	DEBATEBENCH_SPARK=$(RUNS) $(BIN)/python -m pytest -s tests/transform/test_spark_build.py
+	DEBATEBENCH_SPARK=$(RUNS) $(BIN)/python -m pytest -s tests/transform/test_spark_translation.py tests/transform/test_spark_build.py
 
 .venv-docs/.installed: docs/requirements.txt
 	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
@@ -82,10 +82,22 @@ EFFORT ?= quick
 bench: $(VENV)/.installed  ## Measure speed beside peers: five minutes once they are installed; EFFORT=full takes hours
 	$(BIN)/python benchmarks/bench.py --effort $(EFFORT)
 
+.venv-dist/.installed: tests/dist-requirements.txt
+	test -x .venv-dist/bin/python || $(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
+	touch $@
+
+dist: $(VENV)/.installed-test .venv-dist/.installed  ## Build the wheel and the sdist into dist/, and run the command from them
+	rm -rf dist
+	.venv-dist/bin/python -m build --no-isolation --outdir dist .
+	.venv-dist/bin/python -m twine check --strict dist/*
+	.venv-dist/bin/cffconvert --validate -i CITATION.cff
+	DEBATEBENCH_DIST=$(CURDIR)/dist $(BIN)/python -m pytest -s tests/test_install_paths.py
+
 lint: $(VENV)/.installed-test  ## Mend style, then check types
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/mypy
 
 clean:  ## Remove what tools have left; journals, imports and the warehouse stay
-	rm -rf $(VENV) .venv-dbt .venv-docs .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-dbt .venv-docs .venv-dist .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
