@@ -380,7 +380,7 @@ def test_the_page_is_never_committed_by_accident():
 
 # --- transpile and portability ----------------------------------------------------------------------------------------
 
-HALVES = """
+HALVES = """\
 -- One row per run.
 select
     run_tag,
