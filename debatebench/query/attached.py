@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.query.safe_query import open_for_reading
-from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
+from debatebench.query.safe_query import closing_unless_stuck, open_for_reading
+from debatebench.shared.duckdb_sql import NO_EXTENSIONS, limit_memory, quoted_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database in memory with the warehouse attached as `warehouse`.
 
-    Data that does not fit into memory is spilled to a temporary folder. A publication meanwhile has no effect here: the
-    old file stays open. `config` holds settings of DuckDB. Raises what `safe_query.open_for_query` raises.
+    What does not fit into the memory of `limit_memory` is spilled to a temporary folder. A publication meanwhile has no
+    effect here: the old file stays open. `config` holds settings of DuckDB. Raises what `safe_query.open_for_query`
+    raises.
     """
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="debatebench-") as spill:
         settings = {"temp_directory": spill, **NO_EXTENSIONS, **config}
-        with closing(duckdb.connect(config=settings)) as con:
+        with closing_unless_stuck(duckdb.connect(config=settings)) as con:
             # Checkpoints would only compress tables that are soon dropped, again and again.
             con.execute("set checkpoint_threshold = '1TB'")
             try:
@@ -34,4 +35,5 @@ def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnectio
             except duckdb.Error:
                 with open_for_reading(database):  # raises one sentence if it cannot be read
                     raise
+            limit_memory(con, database)
             yield con

@@ -20,6 +20,23 @@ NO_EXTENSIONS: dict[str, bool] = {
 }
 """Settings of a database that runs SQL from a workspace: no extension is loaded, and no Python variable is a table."""
 
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def limit_memory(con: duckdb.DuckDBPyConnection, database: Path, *, least: int = 500) -> None:
+    """Let `con` take three times the size of the warehouse file, of which 2 GB are enough unless it is larger still.
+
+    What does not fit is spilled to disk. `least` are the megabytes that a small warehouse gets. A machine with little
+    memory keeps DuckDB's own limit, which is lower.
+    """
+    size = database.stat().st_size // 10**6 if database.exists() else 0
+    wanted = max(least, min(3 * size, max(2000, size)))
+    con.execute("reset memory_limit")
+    ((usual,),) = con.execute("select current_setting('memory_limit')").fetchall()
+    number, unit = usual.split()
+    if float(number) * 1024 ** _UNITS.index(unit) > wanted * 10**6:
+        con.execute(f"set memory_limit = '{wanted}MB'")
+
 
 def close_to_outside(con: duckdb.DuckDBPyConnection, *, besides: Path | None = None) -> None:
     """From here on, no SQL on this database reads or writes any file but its own, loads anything or changes a setting.

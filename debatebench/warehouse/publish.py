@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.query.duckdb_errors import check_no_folder
-from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
+from debatebench.shared.duckdb_sql import NO_EXTENSIONS, limit_memory, quoted_text
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, UsageError
 from debatebench.shared.files import make_folder, sync_path
 from debatebench.shared.locks import take_lock
@@ -33,6 +33,8 @@ STORAGE_VERSION = "v1.4.0"
 # table compresses it in parallel with others, instead of the checkpoint compressing one after the other.
 _ROW_GROUP = 30720
 _RETRY_S = 0.2
+BUILDING_MB = 2000
+"""Memory for landing records and building SQL models, in megabytes; a large warehouse gets more."""
 # DuckDB takes what follows a question mark for parameters, and a backslash for a separator of folders.
 _REFUSED = {"a question mark": "?", "a backslash": "\\"}
 
@@ -133,6 +135,7 @@ def opened_for_building(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             f"attach {quoted_text(str(copy))} as warehouse (recovery_mode 'no_wal_writes', "
             f"row_group_size {_ROW_GROUP}); use warehouse"
         )
+        limit_memory(con, copy, least=BUILDING_MB)
         yield con
 
 

@@ -15,7 +15,7 @@ from debatebench.query.landed_records import outdated_tables
 from debatebench.query.run_tags import landed_tags
 from debatebench.query.sql_project import load_project
 from debatebench.shared.activity import each_of
-from debatebench.shared.duckdb_sql import close_to_outside
+from debatebench.shared.duckdb_sql import close_to_outside, limit_memory
 from debatebench.shared.errors import (
     DamagedDataError,
     DebatebenchError,
@@ -25,7 +25,7 @@ from debatebench.shared.errors import (
 )
 from debatebench.shared.memory import check_memory
 from debatebench.shared.workspace import check_known_run
-from debatebench.warehouse.publish import private_copy, publishing
+from debatebench.warehouse.publish import BUILDING_MB, private_copy, publishing
 from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
 from debatebench.warehouse.up_to_date import note_current
 
@@ -330,6 +330,8 @@ class _Work:
 
         if self.select is None and not self.full_refresh:
             begin_from_blank(con)
+        # By now the file has the rows that have landed.
+        limit_memory(con, private_copy(self.workspace.database), least=BUILDING_MB)
         close_to_outside(con)
         recall_parsed(con)
         try:

@@ -25,61 +25,114 @@ measured as (
 ),
 
 -- A kind of bias is a y that should be `neutral` on average, or should not correlate with an x.
-kinds as (
+debate_kinds as (
 
     select
-        run_tag, judge_id, cluster_unit, cluster_id,
+        run_tag, judge_id, cluster_unit, cluster_id, debate,
         unnest(
             [
-                {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of(0, score - others_score, debate)},
-                {'bias': 'side_preference', 'measure': 'rate', 'sums': macros.sums_of(0, pro_wins, debate)},
-                {'bias': 'side_lean', 'measure': 'mean', 'sums': macros.sums_of(0, pro_points - others_pro_points, debate)},
-                {'bias': 'position', 'measure': 'slope', 'sums': macros.sums_of(pro_first, pro_wins, debate)},
+                {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of(0, score - others_score, null)},
+                {'bias': 'side_preference', 'measure': 'rate', 'sums': macros.sums_of(0, pro_wins, null)},
+                {'bias': 'side_lean', 'measure': 'mean', 'sums': macros.sums_of(0, pro_points - others_pro_points, null)},
+                {'bias': 'position', 'measure': 'slope', 'sums': macros.sums_of(pro_first, pro_wins, null)},
                 {
                     'bias': 'own_family_margin',
                     'measure': 'mean',
-                    'sums': macros.sums_of(0, own_side * (margin - neutral_margin), debate)
+                    'sums': macros.sums_of(0, own_side * (margin - neutral_margin), null)
                 },
                 {
                     'bias': 'own_family_points',
                     'measure': 'mean',
-                    'sums': macros.sums_of(0, own_side * (pro_points - neutral_pro_points), debate)
+                    'sums': macros.sums_of(0, own_side * (pro_points - neutral_pro_points), null)
                 },
-                {'bias': 'verbosity', 'measure': 'slope', 'sums': macros.sums_of(thousands, margin, debate)},
+                {'bias': 'verbosity', 'measure': 'slope', 'sums': macros.sums_of(thousands, margin, null)},
                 {
                     'bias': 'verbosity_beyond_others',
                     'measure': 'slope',
-                    'sums': macros.sums_of(thousands, margin - others_margin, debate)
+                    'sums': macros.sums_of(thousands, margin - others_margin, null)
                 },
-                {'bias': 'verbosity_correlation', 'measure': 'correlation', 'sums': macros.sums_of(thousands, margin, debate)},
-                {'bias': 'longer_wins', 'measure': 'rate', 'sums': macros.sums_of(0, nullif(longer_points, 0.5), debate)},
-                {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of(0, own_side * preference, debate)}
+                {'bias': 'verbosity_correlation', 'measure': 'correlation', 'sums': macros.sums_of(thousands, margin, null)},
+                {'bias': 'longer_wins', 'measure': 'rate', 'sums': macros.sums_of(0, nullif(longer_points, 0.5), null)},
+                {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of(0, own_side * preference, null)}
             ]
         ) as kind,
-        count(distinct case when people_pro_points is not null then source_debate_id end) as count_people_debates
+        count(people_pro_points) as count_people
 
     from measured
-    group by run_tag, judge_id, cluster_unit, cluster_id
+    group by run_tag, judge_id, cluster_unit, cluster_id, debate
 
 ),
 
--- Both sides together, so that the winner does not matter, above the mean of the other judges.
-dimensions as (
+kinds as (
 
     select
-        scores.run_tag, scores.judge_id, scores.dimension, clusters.cluster_unit, clusters.cluster_id,
+        run_tag, judge_id, cluster_unit, cluster_id,
+        kind.bias as bias,
+        kind.measure as measure,
+        cast(sum(case when debate is null then kind.sums.n when kind.sums.n > 0 then 1 else 0 end) as bigint) as count_debates,
+        cast(sum(kind.sums.n) as bigint) as n,
+        sum(kind.sums.x) as x,
+        sum(kind.sums.y) as y,
+        sum(kind.sums.xx) as xx,
+        sum(kind.sums.xy) as xy,
+        sum(kind.sums.yy) as yy,
+        cast(sum(case when debate is null then count_people when count_people > 0 then 1 else 0 end) as bigint)
+            as count_people_debates
+
+    from debate_kinds
+    group by run_tag, judge_id, cluster_unit, cluster_id, kind.bias, kind.measure
+
+),
+
+-- Both sides of a verdict together, so that the winner does not matter.
+scored as materialized (
+
+    select
+        scores.run_tag, scores.debate_id, scores.judge_id, scores.dimension, clusters.cluster_unit, clusters.cluster_id,
         case when scores.run_tag in (select run_tag from repeated) then clusters.source_debate_id end as debate,
-        0.5 * (
-            scores.pro_score + scores.con_score
-            - cast(sum(scores.pro_score + scores.con_score) over panel - scores.pro_score - scores.con_score as double)
-            / nullif(count(*) over panel - 1, 0)
-        ) as above_others
+        scores.pro_score + scores.con_score as score
 
     from marts.verdict_scores as scores
     inner join marts.panel_winners using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     where panel_winners.winner <> 'no_decision'
-    window panel as (partition by scores.run_tag, scores.debate_id, scores.dimension)
+
+),
+
+panels as (
+
+    select
+        run_tag, debate_id, dimension,
+        count(*) as count_verdicts,
+        sum(score) as score
+
+    from scored
+    group by run_tag, debate_id, dimension
+
+),
+
+-- Above the mean of the other judges.
+dimensions as (
+
+    select
+        scored.run_tag, scored.judge_id, scored.dimension, scored.cluster_unit, scored.cluster_id, scored.debate,
+        0.5 * (
+            scored.score - cast(panels.score - scored.score as double) / nullif(panels.count_verdicts - 1, 0)
+        ) as above_others
+
+    from scored
+    inner join panels using (run_tag, debate_id, dimension)
+
+),
+
+debate_dimensions as (
+
+    select
+        run_tag, judge_id, cluster_unit, cluster_id, dimension, debate,
+        macros.sums_of(0, above_others, null) as sums
+
+    from dimensions
+    group by run_tag, judge_id, cluster_unit, cluster_id, dimension, debate
 
 ),
 
@@ -87,9 +140,15 @@ by_dimension as (
 
     select
         run_tag, judge_id, cluster_unit, cluster_id, dimension,
-        macros.sums_of(0, above_others, debate) as sums
+        cast(sum(case when debate is null then sums.n when sums.n > 0 then 1 else 0 end) as bigint) as count_debates,
+        cast(sum(sums.n) as bigint) as n,
+        sum(sums.x) as x,
+        sum(sums.y) as y,
+        sum(sums.xx) as xx,
+        sum(sums.xy) as xy,
+        sum(sums.yy) as yy
 
-    from dimensions
+    from debate_dimensions
     group by run_tag, judge_id, cluster_unit, cluster_id, dimension
 
 ),
@@ -99,16 +158,8 @@ final as (
     select
         run_tag, judge_id, cluster_unit, cluster_id,
         cast(null as varchar) as dimension,
-        kind.bias as bias,
-        kind.measure as measure,
-        kind.sums.debates as count_debates,
-        kind.sums.n as n,
-        kind.sums.x as x,
-        kind.sums.y as y,
-        kind.sums.xx as xx,
-        kind.sums.xy as xy,
-        kind.sums.yy as yy,
-        case when kind.bias = 'own_family_preference' then count_people_debates end as count_people_debates
+        bias, measure, count_debates, n, x, y, xx, xy, yy,
+        case when bias = 'own_family_preference' then count_people_debates end as count_people_debates
 
     from kinds
 
@@ -131,7 +182,7 @@ final as (
 
     from kinds
     left join intermediate.int_judge_mirrored_sums as pairs using (run_tag, judge_id, cluster_id)
-    where kinds.kind.bias = 'leniency'
+    where kinds.bias = 'leniency'
 
     union all
 
@@ -139,17 +190,11 @@ final as (
         run_tag, judge_id, cluster_unit, cluster_id, dimension,
         'dimension_leniency' as bias,
         'mean' as measure,
-        sums.debates as count_debates,
-        sums.n as n,
-        sums.x as x,
-        sums.y as y,
-        sums.xx as xx,
-        sums.xy as xy,
-        sums.yy as yy,
+        count_debates, n, x, y, xx, xy, yy,
         null as count_people_debates
 
     from by_dimension
-    where sums.n > 0
+    where n > 0
 
 )
 

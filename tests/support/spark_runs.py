@@ -8,18 +8,20 @@ from pathlib import Path
 from command_line import debatebench
 from drawn_runs import drawn
 from every_kind_of_run import runs
-from exported import land_runs
+from exported import NOON, land_runs
 from paths import REPOSITORY
 from probed_runs import probed_run
 
 from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Record
 from debatebench.shared.workspace import Workspace, packaged
+from debatebench.warehouse.update import update_warehouse
 
 _DATA = REPOSITORY.parent / "shared" / "data"
 _REAL = {
     "golden": ("debatebench", _DATA / "debatebench-v0" / "golden" / "debates.jsonl"),
-    "panelbench": ("panelbench", _DATA / "panelbench"),
+    "debateart": ("panelbench", _DATA / "panelbench" / "DebateArt"),
+    "bp": ("panelbench", _DATA / "panelbench" / "BP-Competition"),
     "debateflow": ("debateflow", _DATA / "debateflow"),
 }
 
@@ -40,6 +42,8 @@ def compared_workspace(root: Path, which: str) -> Workspace:
         for run_tag, (format_name, path) in _REAL.items():
             if path.exists():
                 add_import(workspace, run_tag, format_name, path)
+            else:
+                print(f"\nNot compared, because {path} is not there: {run_tag}")
         weaknesses = str(packaged("configs") / "weaknesses.yaml")
         for command in (
             ("run", "--run-tag", "weak", "--sample-topics", "2", "--weaknesses", weaknesses),
@@ -48,5 +52,6 @@ def compared_workspace(root: Path, which: str) -> Workspace:
         ):
             done = debatebench(root, *command)
             assert done.code == 0, done.err
+        update_warehouse(workspace, None, now=lambda: NOON, build=False)
     land_runs(workspace, dict(written_runs()))
     return workspace

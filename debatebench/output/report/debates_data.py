@@ -11,9 +11,10 @@ Rows are read as a stream and in about the order of the list, so that memory doe
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +24,7 @@ from debatebench.output.report.calls_data import CALL_FIELDS, CALLS_QUERY, Calls
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
 from debatebench.query.duckdb_errors import sql_errors
+from debatebench.query.safe_query import cursor_of, search_path_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,6 +41,7 @@ _MOST_INDEXED = 16_384
 """The most debates in one index of words, which is in memory until it is written."""
 
 _ROWS_AT_ONCE = 2_000
+_DEBATE_OF = itemgetter(0)
 
 _RUNS = """
 select
@@ -313,7 +316,8 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
     con = site.con
     folder, named = f"debates/{run_slug(run.tag)}", {"run_tag": run.tag}
     found = _List()
-    with closing(con.cursor()) as cursor:
+    reading = site.reading(LIST_QUERY)
+    with closing(cursor_of(reading, search_path_of(reading))) as cursor:
         cursor.execute(LIST_QUERY, named)
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
             for row in rows:
@@ -323,10 +327,12 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
     if site.journals is not None:
         streams["calls"] = _Stream(con, CALLS_QUERY, run.tag, lambda row: (str(row[2]), str(row[1]), row[3]))
         calls = Calls(f"{folder}/calls", site.journals, run.tag)
+    none: dict[str, list[Row]] = {name: [] for name in streams}
+    filled = {name: stream for name, stream in streams.items() if stream}
     try:
         texts, words = _Texts(f"{folder}/texts"), _Words(f"{folder}/words")
         for number, debate_id in enumerate(found.ids):
-            own = {name: stream.take(debate_id) for name, stream in streams.items()}
+            own = {**none, **{name: stream.take(debate_id) for name, stream in filled.items()}}
             yield from texts.add(_debate(own, found, number))
             yield from words.add(_texts(own, keeps_speeches=not found.has_source(number)))
             if calls is not None:
@@ -484,23 +490,30 @@ class _Stream:
     def __init__(self, con: duckdb.DuckDBPyConnection, sql: str, run_tag: str, key: Callable[[Row], Any]) -> None:
         named = {"run_tag": run_tag}
         counts = f"select debate_id, count(*) from ({sql}) group by debate_id"
-        self._left: Counter[str] = Counter(dict(_fetched(con, counts, named)))
+        self._counts: dict[str, int] = dict(_fetched(con, counts, named))
         self._key = key
         self._waiting: dict[str, list[Row]] = {}
-        self._cursor = con.cursor()
-        if self._left:
+        self._cursor = cursor_of(con, search_path_of(con))
+        if self._counts:
             self._cursor.execute(sql, named)
+
+    def __bool__(self) -> bool:
+        """Whether any debate has rows."""
+        return bool(self._counts)
 
     def take(self, debate_id: str) -> list[Row]:
         """All rows of a debate, in the order of the key."""
-        while self._left[debate_id] > 0:
-            rows = self._cursor.fetchmany(_ROWS_AT_ONCE)
-            if not rows:
+        if debate_id not in self._counts:
+            return []
+        count, waiting = self._counts[debate_id], self._waiting
+        while len(waiting.get(debate_id, ())) < count:
+            fetched = self._cursor.fetchmany(_ROWS_AT_ONCE)
+            if not fetched:
                 break
-            for row in rows:
-                self._waiting.setdefault(row[0], []).append(row)
-                self._left[row[0]] -= 1
-        rows = self._waiting.pop(debate_id, [])
+            # Rows of a debate mostly come together.
+            for each, group in groupby(fetched, _DEBATE_OF):
+                waiting.setdefault(each, []).extend(group)
+        rows = waiting.pop(debate_id, [])
         rows.sort(key=self._key)
         return rows
 
@@ -513,9 +526,9 @@ def _streams(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, _Stream]
         return _Stream(con, sql, run_tag, key)
 
     return {
-        "turns": stream(_TURNS, lambda row: row[1]),
-        "verdicts": stream(_VERDICTS, lambda row: (row[1], row[2])),
-        "notes": stream(_NOTES, lambda row: (row[1], row[2])),
+        "turns": stream(_TURNS, itemgetter(1)),
+        "verdicts": stream(_VERDICTS, itemgetter(1, 2)),
+        "notes": stream(_NOTES, itemgetter(1, 2)),
         "people": stream(_PEOPLE, lambda row: (row[1], str(row[2]))),
         "gold": stream(_GOLD, lambda row: row[1]),
         "weaknesses": stream(_WEAKNESSES, lambda row: (*row[1:3], str(row[3]))),

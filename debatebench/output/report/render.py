@@ -96,7 +96,7 @@ def _ask(site: Site, section: Section, params: Mapping[str, Any], limit: int | N
 def _run(site: Site, section: Section, sql: str, params: Mapping[str, Any], limit: int | None) -> QueryResult:
     named = {name: value for name, value in params.items() if re.search(rf"\${name}\b", sql)}
     try:
-        return run_query(site.con, sql, named, limit=limit, timeout_s=QUERY_TIMEOUT_S)
+        return run_query(site.reading(sql), sql, named, limit=limit, timeout_s=QUERY_TIMEOUT_S)
     except DamagedDataError:
         raise
     except DebatebenchError as error:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -29,8 +30,6 @@ _UNSPACED = re.compile(
 )
 _PLAIN_WORD = re.compile("[a-z0-9]+")
 _PLAIN = re.compile("[a-z0-9]{1,40}")
-# Texts with many different words do not make the memory of known ones grow without end.
-_MOST_KNOWN = 300_000
 _MOST_IN_PART = 100_000
 
 
@@ -66,8 +65,10 @@ class WordIndex:
     """
 
     def __init__(self) -> None:
-        self._documents: dict[str, array[int]] = {}
-        self._known: dict[str, tuple[str, ...]] = {}
+        # By what stands between spaces, which becomes words once at the end and not again for each document.
+        self._pieces: defaultdict[str, array[int]] = defaultdict(_numbers)
+        # The words of pieces that are too long to be kept.
+        self._long: defaultdict[str, array[int]] = defaultdict(_numbers)
         self._count = 0
 
     def add(self, texts: Iterable[str]) -> None:
@@ -75,26 +76,27 @@ class WordIndex:
         pieces: set[str] = set()
         for text in texts:
             pieces.update(text.split())
-        found: set[str] = set()
+        number = self._count
+        if pieces and len(max(pieces, key=len)) > LONGEST_WORD:
+            long = {piece for piece in pieces if len(piece) > LONGEST_WORD}
+            pieces -= long
+            for word in {word for piece in long for word in words_of(piece)}:
+                self._long[word].append(number)
+        documents = self._pieces
         for piece in pieces:
-            found.update(self._words(piece))
-        documents, number = self._documents, self._count
-        for word in found:
-            if word in documents:
-                documents[word].append(number)
-            else:
-                documents[word] = array("I", (number,))
+            documents[piece].append(number)
         self._count += 1
 
-    def _words(self, piece: str) -> tuple[str, ...]:
-        words = self._known.get(piece)
-        if words is None:
-            words = (piece,) if _PLAIN.fullmatch(piece) else tuple(words_of(piece))
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            if len(piece) <= LONGEST_WORD:
-                self._known[piece] = words
-        return words
+    def _documents(self) -> dict[str, Sequence[int]]:
+        """The documents of each word, in order."""
+        found: dict[str, list[array[int]]] = {word: [documents] for word, documents in self._long.items()}
+        for piece, documents in self._pieces.items():
+            for word in (piece,) if _PLAIN.fullmatch(piece) else set(words_of(piece)):
+                found.setdefault(word, []).append(documents)
+        return {
+            word: documents[0] if len(documents) == 1 else sorted(set().union(*documents))
+            for word, documents in found.items()
+        }
 
     def __len__(self) -> int:
         return self._count
@@ -108,9 +110,10 @@ class WordIndex:
         words: list[str] = []
         steps: list[list[int]] = []
         size = 0
-        for word in sorted(self._documents, key=_utf16):
+        documents = self._documents()
+        for word in sorted(documents, key=_utf16):
             words.append(word)
-            steps.append(self._steps(self._documents[word]))
+            steps.append(self._steps(documents[word]))
             size += len(steps[-1]) + 2
             if size >= _MOST_IN_PART:
                 yield words[0], {"words": words, "documents": steps}
@@ -118,11 +121,15 @@ class WordIndex:
         if words:
             yield words[0], {"words": words, "documents": steps}
 
-    def _steps(self, documents: array[int]) -> list[int]:
+    def _steps(self, documents: Sequence[int]) -> list[int]:
         if 2 * len(documents) <= self._count:
             return _differences(documents)
         absent = sorted(set(range(self._count)).difference(documents))
         return [0, *_differences(absent)]
+
+
+def _numbers() -> array[int]:
+    return array("I")
 
 
 def _differences(numbers: Iterable[int]) -> list[int]:

@@ -93,6 +93,16 @@ class Site:
     title: str = "debatebench"
     journals: Path | None = None
     has_console: bool = False
+    stored: duckdb.DuckDBPyConnection | None = None
+    """Where `READ_OFTEN` are tables, and all else is as on `con` but for the name of the current database."""
+
+    def reading(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """The connection for a query."""
+        return self.stored if self.stored is not None and any(name in sql for name in READ_OFTEN) else self.con
+
+
+READ_OFTEN = frozenset({"marts.debates", "marts.debate_coherence"})
+"""Views over all debates that several queries read."""
 
 
 @dataclass(frozen=True, slots=True)
