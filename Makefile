@@ -60,7 +60,7 @@ RUNS ?= all
 
 test-spark: $(VENV)/.installed-test  ## Build on DuckDB and on Apache Spark, and compare every row; Spark needs Java 17
 	$(PIP) --editable '.[spark]'
-	DEBATEBENCH_SPARK=$(RUNS) $(BIN)/python -m pytest -s tests/transform/test_spark_build.py
+	DEBATEBENCH_SPARK=$(RUNS) $(BIN)/python -m pytest -s tests/transform/test_spark_translation.py tests/transform/test_spark_build.py
 
 .venv-docs/.installed: docs/requirements.txt
 	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs

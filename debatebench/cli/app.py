@@ -59,6 +59,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "test": models.run_tests,
         "lineage": models.lineage,
         "diff-models": models.diff_models,
+        "transpile": models.transpile,
         "docs": models.docs,
     },
     "Care": {"land": warehouse.land, "doctor": doctor.doctor},

@@ -1,4 +1,4 @@
-"""Commands about the SQL models themselves: test, lineage, diff-models, docs."""
+"""Commands about the SQL models themselves: test, lineage, diff-models, transpile, docs."""
 
 from __future__ import annotations
 
@@ -98,6 +98,13 @@ def run_tests(
     unit_only: Annotated[
         bool, typer.Option("--unit-only", help="Run only the unit tests, which need no warehouse.")
     ] = False,
+    portable: Annotated[
+        bool,
+        typer.Option(
+            "--portable",
+            help="Run only the check for SQL that means something else in other engines; it needs no warehouse.",
+        ),
+    ] = False,
     engine: EngineOption = Engine.DUCKDB,
     master: MasterOption = None,
     target: TargetOption = None,
@@ -109,8 +116,10 @@ def run_tests(
     tables that `build --engine spark` wrote.
     """
     if engine is Engine.SPARK:
-        if select or unit_only:
-            raise UsageError("--engine spark runs all data tests and no others; leave out --select and --unit-only.")
+        if select or unit_only or portable:
+            raise UsageError(
+                "--engine spark runs all data tests and no others; leave out --select, --unit-only and --portable."
+            )
         if target is None:
             raise UsageError("--engine spark needs --target.")
         _report_tests(_tests_on_spark(context, master, target), output)
@@ -123,10 +132,16 @@ def run_tests(
     from debatebench.transform.testing.version_names import version_name_test
     from debatebench.warehouse.up_to_date import check_fits
 
+    if portable and unit_only:
+        raise UsageError("--portable and --unit-only are two checks; give one of them.")
     database = workspace_of(context).database
     project = _built_project(context)
     results = broken_results(project, select)
-    if unit_only:
+    if portable:
+        from debatebench.transform.transpiling import portability_results
+
+        results += portability_results(project, project.select(select))
+    elif unit_only:
         results += run_unit_tests(project, select)
     elif not database.is_file():
         raise UsageError(
@@ -178,7 +193,7 @@ def _print_results(results: Sequence[TestResult], output: Format) -> None:
         if result.status != "pass":
             say(str(result), output, keep_lines=True)
             say("")
-    kinds = ("file", "unit", "contract", "description", "singular")
+    kinds = ("file", "unit", "contract", "description", "singular", "portability")
     counts: dict[str, dict[str, float]] = {}
     for result in results:
         row = counts.setdefault(
@@ -350,6 +365,105 @@ def _print_diff_json(diff: ModelDiff) -> None:
     for run, counts in zip(value["runs"], diff.runs, strict=True):
         run["unchanged"] = counts.unchanged
     print_json(value)
+
+
+# --- transpile ---
+
+
+def _dialects_from(incomplete: str) -> list[str]:
+    from debatebench.transform.transpiling import ENGINES
+
+    return [name for name in ENGINES if name.startswith(incomplete)]
+
+
+def transpile(
+    context: typer.Context,
+    dialect: Annotated[
+        str,
+        typer.Option(
+            "--dialect",
+            metavar="[spark|databricks|snowflake|bigquery|trino|clickhouse|postgres]",
+            autocompletion=_dialects_from,
+            help="The SQL to write.",
+        ),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="A SQL model, such as marts.leaderboard. Default: all, in order."),
+    ] = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out-dir", help="Write a file for each SQL model to this new folder, and print none."),
+    ] = None,
+) -> None:
+    """Print SQL models as SQL for another engine.
+
+    Macros are expanded. The first line says whether the result was compared with DuckDB's, row by row. What means
+    something else in a dialect that was not compared is listed below it.
+    """
+    from debatebench.transform.transpiling import check_dialect
+
+    wanted = check_dialect(dialect)
+    project = _project(context)
+    names = [_model_named(project, name)] if name is not None else list(project.models)
+    if out_dir is None:
+        failures = _print_transpiled(project, names, wanted)
+    else:
+        failures = _write_transpiled(project, names, wanted, out_dir)
+    broken = list(project.broken.values()) if name is None else []
+    if problems := [*failures, *broken]:
+        rest = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise SqlModelError(f"{problems[0].message.rstrip('.')}{rest}.", [each.message for each in problems[1:]])
+
+
+def _model_named(project: Project, name: str) -> str:
+    """The dotted name of the SQL model that is meant; a name without a schema is completed if only one has it."""
+    from debatebench.shared.amounts import did_you_mean
+
+    models = project.models
+    _check_sound(project, name)
+    found = [each for each in models if name.lower() in (each, each.partition(".")[2])]
+    if len(found) != 1:
+        known = models if "." in name else [each.partition(".")[2] for each in models]
+        hint = f" Write one of {', '.join(found)}." if found else did_you_mean(name, known)
+        raise UsageError(f"There is {'more than one' if found else 'no'} SQL model '{name}'.{hint}")
+    if models[found[0]].seed is not None:
+        raise UsageError(f"{found[0]} is a seed; load its file {models[found[0]].file} into the other engine.")
+    return found[0]
+
+
+def _print_transpiled(project: Project, names: Sequence[str], dialect: str) -> list[SqlModelError]:
+    from debatebench.transform.transpiling import transpile as transpiled
+
+    failures = []
+    for place, each in enumerate(transpiled(project, names, dialect)):
+        if isinstance(each, SqlModelError):
+            failures.append(each)
+        else:
+            say(("\n" if place else "") + f"{each.text};", keep_lines=True)
+    return failures
+
+
+def _write_transpiled(project: Project, names: Sequence[str], dialect: str, out_dir: Path) -> list[SqlModelError]:
+    """Write `schema/name.sql` for each SQL model to a new folder, complete or not at all."""
+    from debatebench.shared.files import new_folder_beside
+    from debatebench.transform.transpiling import transpile as transpiled
+
+    if out_dir.exists():
+        raise UsageError(f"{out_dir} exists; name a folder that does not, or delete it.")
+    failures, count = [], 0
+    with new_folder_beside(out_dir) as folder:
+        for each in transpiled(project, names, dialect):
+            if isinstance(each, SqlModelError):
+                failures.append(each)
+                continue
+            file = folder / f"{each.model.replace('.', '/', 1)}.sql"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f"{each.text};\n", encoding="utf-8")
+            count += 1
+        folder.rename(out_dir)
+    say(f"Wrote {count} SQL models for {dialect} to {out_dir}")
+    return failures
 
 
 # --- docs ---

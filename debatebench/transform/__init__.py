@@ -20,6 +20,7 @@ model_versions.py  the versions of a SQL model, and which of them are deprecated
 needed_rows.py     the relations without whose rows a query has none
 one_query.py       a check by DuckDB's own parser: a text is one query and only reads
 parse_cache.py     results of parsing, cached in the warehouse (`meta.parsed`)
+portability.py     constructs whose meaning changes in other engines
 project.py         every SQL model, singular test and unit test of a set of files
 properties.py      the YAML next to the SQL: descriptions, columns, versions, tests
 short_names.py     views in `main`, for names without a schema
@@ -27,6 +28,7 @@ scope.py           which landed rows a SQL model must see together
 seeds.py           CSV files: read and check
 sql_model.py       one SQL text: the relations that it reads and the functions that it calls, by line
 stored_views.py    compute each view once for many queries
+transpiling.py     SQL models as text for other engines
 workers.py         create SQL models on several connections at once
 lineage/           where a column comes from, down to the landed columns
 spark/             the same SQL models on Apache Spark

@@ -48,7 +48,7 @@ def replace_parts(
     ((database,),) = con.execute("select current_database()").fetchall()
     column = model.properties.config.incremental_by or ""
     table = f'"{database}".{model.name}'
-    is_changed = f"{column} in ({', '.join(map(quoted_text, parts))})"
+    is_changed = _is_one_of(column, parts)
     sources = {name: f'from "{database}".{name}' for name in model.dependencies}
     for name in sources:
         if name not in models or models[name].has_column(column):
@@ -61,6 +61,14 @@ def replace_parts(
         rows = f"select * from ({model.query.sql}\n) where {is_changed}"
         execute_one(con, rows, model.file, into=f"insert into {table} ")
     return int(con.execute(f"select count(*) from {table}").fetchall()[0][0])
+
+
+def _is_one_of(column: str, parts: Sequence[str]) -> str:
+    """The condition in SQL. DuckDB moves comparisons through joins to the tables below, and lists of values not."""
+    if len(parts) == 1:
+        return f"{column} = {quoted_text(parts[0])}"
+    listed = ", ".join(map(quoted_text, parts))
+    return f"{column} in ({listed}) and {column} between {quoted_text(min(parts))} and {quoted_text(max(parts))}"
 
 
 @contextmanager

@@ -60,7 +60,17 @@ def _of(node: exp.Expr | None, ctes: Mapping[str, _Needs], is_lateral: bool = Fa
     if not isinstance(node, exp.Select) or _may_be_of_all_rows(node, is_lateral):
         return _NOTHING
     source = node.args.get("from_")
-    return _joined(_NOTHING if source is None else _of(source.this, visible), node, visible)
+    return _joined(_NOTHING if source is None else _of(source.this, visible), node, visible) | _listed(node, visible)
+
+
+def _listed(select: exp.Select, ctes: Mapping[str, _Needs]) -> _Needs:
+    """What is needed by conditions that a value is among those of a query."""
+    where = select.args.get("where")
+    if where is None:
+        return _NOTHING
+    conditions = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+    queries = (each.args["query"] for each in conditions if isinstance(each, exp.In) and each.args.get("query"))
+    return _NOTHING.union(*(_of(query, ctes, is_lateral=True) for query in queries))
 
 
 def _of_table(table: exp.Table, ctes: Mapping[str, _Needs]) -> _Needs:
@@ -90,7 +100,11 @@ def _may_be_of_all_rows(select: exp.Select, is_lateral: bool) -> bool:
 
     One that names a column outside of any function cannot be: DuckDB would refuse it.
     """
+    if select.args.get("having") is not None and select.args.get("group") is None:
+        return True
     group = select.args.get("group")
+    if group is None and all(isinstance(each, exp.Column) for each in select.expressions):
+        return False
     if group is None or group.args.get("all"):
         return not any(_is_own_column(each, select, is_lateral) for each in select.expressions)
     sets = any(value for key, value in group.args.items() if key != "expressions")

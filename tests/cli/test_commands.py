@@ -54,6 +54,7 @@ COMMANDS = [
     "test",
     "lineage",
     "diff-models",
+    "transpile",
     "docs",
     "land",
     "doctor",

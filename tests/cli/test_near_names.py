@@ -79,6 +79,10 @@ MISSPELT: dict[str, dict[tuple[str, ...], str]] = {
         ("panel_winers", "--from", "1", "--to", "2"): "panel_winners",
         ("panel_winners", "--from", "1", "--to", "2", "--run-tag", "demmo"): "demo",
     },
+    "transpile": {
+        ("--dialect", "sprak", "marts.runs"): "spark",
+        ("--dialect", "spark", "marts.leaderbord"): "marts.leaderboard",
+    },
     "land": {("--run-tag", "demmo"): "demo"},
     "doctor": {("--run-tag", "demmo"): "demo"},
 }

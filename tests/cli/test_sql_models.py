@@ -1,4 +1,4 @@
-"""The commands about SQL models: test, lineage, diff-models, docs; and the guide that explains them, executed."""
+"""The commands about SQL models (test, lineage, diff-models, transpile, docs); and the guide to them, executed."""
 
 from __future__ import annotations
 
@@ -186,6 +186,10 @@ def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):
         (["diff-models", "panel_winners", "--from", "1", "--to", "9"], "has no version 9. Versions: 1, 2, 3, 4."),
         (["diff-models", "panel_winners", "--from", "1", "--to", "1"], "Both versions"),
         (["diff-models", "panel_winners", "--from", "1", "--to", "2", "--run-tag", "x"], "No run 'x'"),
+        (["transpile", "--dialect", "oracle"], "'oracle' is not one of spark, databricks"),
+        (["transpile", "--dialect", "spark", "leaderbord"], "Did you mean 'leaderboard'?"),
+        (["transpile", "--dialect", "spark", "--out-dir", "sql"], "sql exists"),
+        (["test", "--portable", "--unit-only"], "--portable and --unit-only are two checks"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -374,6 +378,75 @@ def test_the_page_is_never_committed_by_accident():
     assert done.returncode == 0
 
 
+# --- transpile and portability ----------------------------------------------------------------------------------------
+
+HALVES = """
+-- One row per run.
+select
+    run_tag,
+    count(*) / 2 as half,
+    list_sort(list(distinct winner))[1] as first_winner,
+    macros.wilson_low(count(case when winner = 'pro' then 1 end), count(*)) as pro_rate_low
+
+from marts.panel_winners
+group by run_tag
+"""
+
+
+def test_a_sql_model_is_printed_for_another_engine_with_its_macros_expanded(tmp_path: Path):
+    add(tmp_path, "marts/halves.sql", HALVES)
+    add(tmp_path, "marts/halves.yml", "models: [{name: halves, description: Halves.}]\n")
+    spark = debatebench_here(tmp_path, "transpile", "--dialect", "spark", "halves")
+    head, _, body = spark.out.partition("\n")
+    assert spark.code == 0, spark.err
+    assert head.startswith("-- marts.halves for spark. Compared row by row with DuckDB on Spark 4.3")
+    assert "macros" not in body
+    assert "TRY_ELEMENT_AT(" in body
+    assert "FROM marts.panel_winners AS panel_winners" in body
+    databricks = debatebench_here(tmp_path, "transpile", "--dialect", "databricks", "marts.halves").out
+    assert "not run on Databricks" in databricks.partition("\n")[0]
+    assert databricks.partition("\n")[2] == body
+    postgres = debatebench_here(tmp_path, "transpile", "--dialect", "postgres", "halves").out.split("\n")
+    assert postgres[0] == "-- marts.halves for postgres. Only text: never run on PostgreSQL."
+    assert any(line.startswith("-- line 5: list(…) keeps nulls and its order") for line in postgres)
+
+
+def test_what_cannot_be_written_for_a_dialect_is_named_and_the_rest_is_written(tmp_path: Path):
+    done = debatebench_here(tmp_path, "transpile", "--dialect", "bigquery", "--out-dir", str(tmp_path / "out"))
+    assert done.code == 1
+    assert "cannot be written for bigquery: " in done.error_line
+    written = {file.relative_to(tmp_path / "out").as_posix() for file in (tmp_path / "out").rglob("*.sql")}
+    assert done.out == f"Wrote {len(written)} SQL models for bigquery to {tmp_path / 'out'}\n"
+    assert "staging/stg_runs.sql" in written
+    assert (
+        (tmp_path / "out/marts/runs.sql")
+        .read_text(encoding="utf-8")
+        .startswith("-- marts.runs for bigquery. Only text")
+    )
+
+
+def test_a_construct_that_means_something_else_elsewhere_is_named_with_its_line_and_the_way_out(tmp_path: Path):
+    add(tmp_path, "marts/halves.sql", HALVES)
+    add(tmp_path, "marts/halves.yml", "models: [{name: halves, description: Halves.}]\n")
+    done = debatebench_here(tmp_path, "test", "--portable", "--select", "halves")
+    assert done.code == 0, done.err
+    assert "WARN portability_marts.halves" in done.out
+    assert "halves.sql: line 4: a / b of decimals or integers is a double here" in done.out
+    assert "halves.sql: line 5: x[i] fails or counts from 0 elsewhere; join on" in done.out
+    add(tmp_path, "marts/halves.sql", "select run_tag, format_bytes(seed) as size from staging.stg_runs\n")
+    done = debatebench_here(tmp_path, "test", "--portable", "--select", "halves")
+    assert done.code == 1
+    assert "line 1: format_bytes(…) is written as it is, and may not exist" in done.out
+    assert "it is not translated for Spark either." in done.out
+
+
+def test_every_construct_that_is_looked_for_is_documented():
+    from debatebench.transform.portability import RULES
+
+    page = GUIDE.read_text(encoding="utf-8")
+    assert [rule.construct for rule in RULES if rule.construct not in page or rule.instead not in page] == []
+
+
 # --- start-up ---------------------------------------------------------------------------------------------------------
 
 
@@ -382,6 +455,7 @@ def test_the_page_is_never_committed_by_accident():
     [
         (["lineage", "marts.runs.seed"], {"duckdb", "jinja2", "numpy", "plotly", "httpx", "rich"}),
         (["docs"], {"duckdb", "numpy", "plotly", "httpx", "rich"}),
+        (["transpile", "--dialect", "spark", "marts.runs"], {"jinja2", "numpy", "plotly", "httpx", "rich", "pyspark"}),
         (["test", "--unit-only", "--select", "winner_counts"], {"sqlglot", "jinja2", "plotly", "httpx", "rich"}),
         (["diff-models", "panel_winners", "--from", "1", "--to", "2"], {"sqlglot", "jinja2", "plotly", "rich"}),
     ],

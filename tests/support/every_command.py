@@ -62,6 +62,7 @@ RULES = {
     "test": Rule("warns", ("--select", "intermediate.int_comparison_topics")),
     "lineage": Rule("reads_none", ("marts.runs.run_tag",)),
     "diff-models": Rule("warns", ("panel_winners", "--from", "1", "--to", "2")),
+    "transpile": Rule("reads_none", ("--dialect", "spark", "marts.runs")),
     "docs": Rule("reads_none"),
     "land": Rule("brings_up_to_date"),
     "doctor": Rule("shows"),

@@ -6,10 +6,12 @@ SQL, with the parts of the node as `:name`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from debatebench.transform.lineage.qualified_query import output_names
 from debatebench.transform.spark.typed_query import is_list, name_of
 
 if TYPE_CHECKING:
@@ -73,7 +75,19 @@ def _is_decimal(node: exp.Expr) -> bool:
 
 
 def _is_real(node: exp.Expr) -> bool:
-    return _is(node, "DOUBLE", "FLOAT")
+    """Whether a number is a double; sqlglot takes `0.5` and what is computed from it for one, too."""
+    from sqlglot import exp
+
+    if not _is(node, "DOUBLE", "FLOAT"):
+        return False
+    if isinstance(node, exp.Literal):
+        return "e" in node.name.lower()
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul):
+        return _is_real(node.this) or _is_real(node.expression)
+    if isinstance(node, exp.Paren | exp.Neg):
+        # What a rewrite has put there, such as a quotient, has no type of its own.
+        return node.this.type is None or _is_real(node.this)
+    return True
 
 
 def _as_double(node: exp.Expr) -> exp.Expr:
@@ -121,22 +135,29 @@ def subscript(node: exp.Bracket) -> exp.Expr:
         return _slice(node.this, index.this or exp.Literal.number(1), index.expression)
     if isinstance(index, exp.Literal) and index.is_string and not _is(node.this, "MAP"):
         return node
-    index = _as_written(index)
+    index = _as_written(node, index)
     return spark("try_element_at(:x, :i)", x=node.this, i=index if _is(node.this, "MAP") else _position(index))
 
 
-def _as_written(index: exp.Expr) -> exp.Expr:
+def _as_written(node: exp.Bracket, index: exp.Expr) -> exp.Expr:
     """The index of a subscript; sqlglot took 1 from it where it saw an integer, without the types of columns."""
     from sqlglot import exp
-    from sqlglot.optimizer.annotate_types import annotate_types
     from sqlglot.optimizer.simplify import simplify
 
-    bare = index.copy()
-    for each in bare.walk():
-        each.type = None
-    if annotate_types(bare, dialect="duckdb").is_type(*exp.DataType.INTEGER_TYPES):
+    is_list_or_column = _type_without_columns(node.this).is_type(exp.DType.UNKNOWN, exp.DType.ARRAY)
+    if is_list_or_column and _type_without_columns(index).is_type(*exp.DataType.INTEGER_TYPES):
         index = simplify(exp.Add(this=exp.paren(index.copy()), expression=exp.Literal.number(1)))
     return index
+
+
+def _type_without_columns(node: exp.Expr) -> exp.Expr:
+    """A copy with the types that sqlglot found while it parsed."""
+    from sqlglot.optimizer.annotate_types import annotate_types
+
+    bare = node.copy()
+    for each in bare.walk():
+        each.type = None
+    return annotate_types(bare, dialect="duckdb")
 
 
 def _position(index: exp.Expr) -> exp.Expr:
@@ -206,6 +227,15 @@ def list_concat(node: exp.ArrayConcat) -> exp.Expr:
     return exp.func("concat", *parts, dialect="spark")
 
 
+def list_text(node: exp.ArrayToString) -> exp.Expr:
+    """The text of a list of nulls is null; in Spark it is empty."""
+    return spark(
+        "case when size(:x) = 0 or exists(:x, v -> v is not null) then array_join(:x, :by) end",
+        x=node.this,
+        by=node.expression,
+    )
+
+
 def strlen(node: exp.Anonymous) -> exp.Expr:
     """The length in bytes."""
     return spark("octet_length(:x)", x=node.expressions[0])
@@ -233,15 +263,6 @@ def series(node: exp.GenerateSeries) -> exp.Expr:
     )
 
 
-def rows_of_list(node: exp.Table) -> exp.Expr:
-    """`from range(…)` has a row for each number; in Spark `explode` makes rows of a list."""
-    from sqlglot import exp
-
-    if not isinstance(node.this, exp.Identifier | exp.Func) or isinstance(node.this, exp.Case):
-        node.set("this", exp.Anonymous(this="explode", expressions=[node.this.copy()]))
-    return node
-
-
 def json_text(node: exp.JSONExtractScalar) -> exp.Expr:
     """A path that is computed may name keys as `."key"`; Spark reads `['key']`."""
     from sqlglot import exp
@@ -254,7 +275,11 @@ def json_text(node: exp.JSONExtractScalar) -> exp.Expr:
 
 
 def percentile(node: exp.PercentileCont) -> exp.Expr:
-    """`quantile_cont(x, 0.9)` interpolates in doubles, which Spark calls `percentile`."""
+    """`quantile_cont(x, 0.9)` interpolates in doubles, which Spark calls `percentile`; in decimals it rounds."""
+    from sqlglot.errors import UnsupportedError
+
+    if _is_decimal(node.this):
+        raise UnsupportedError("quantile_cont of decimals rounds in its own way; cast its argument to double")
     return spark("percentile(:x, :p)", x=_as_double(node.this), p=node.expression)
 
 
@@ -263,6 +288,73 @@ def average(node: exp.Avg) -> exp.Expr:
     from sqlglot import exp
 
     return node if _is_real(node.this) or isinstance(node.this, exp.Distinct) else exp.Avg(this=_as_double(node.this))
+
+
+def rounded(node: exp.Round) -> exp.Expr:
+    """A double is rounded after it is multiplied by a power of ten; Spark rounds the decimal digits that it shows."""
+    digits = node.args.get("decimals")
+    is_known = _is_real(node.this) or node.this.is_type("unknown")
+    if digits is None or not digits.is_int or not is_known:
+        return node
+    power = f"1e{digits.name}D"
+    return spark(f"(round(:x * {power}) / {power})", x=node.this)
+
+
+def joined(node: exp.Concat) -> exp.Expr:
+    """A null is an empty text among texts; Spark would read the empty text as the number that is null."""
+    from sqlglot import exp
+
+    parts = [each if _is(each, "TEXT", "VARCHAR") else exp.cast(each.copy(), "text") for each in node.expressions]
+    node.set("expressions", parts)
+    return node
+
+
+def pattern(node: exp.RegexpReplace | exp.RegexpLike | exp.RegexpExtract) -> exp.Expr:
+    """A script in a pattern is `\\p{Latin}`, in Java `\\p{IsLatin}`; flags, which sqlglot drops, stand in the pattern.
+
+    Without the flag `g` only the first match is replaced; Spark replaces all.
+    """
+    from sqlglot import exp
+    from sqlglot.errors import UnsupportedError
+
+    flag = next((node.args[name] for name in ("modifiers", "flag", "parameters") if node.args.get(name)), None)
+    flags = "" if flag is None else flag.name
+    if not isinstance(node.expression, exp.Literal) or not set(flags) <= set("cgis"):
+        raise UnsupportedError(f"a pattern that is computed, or its flags '{flags}'")
+    text = _SCRIPT.sub(r"\\\1{Is\2}", node.expression.name)
+    inline = "".join(each for each in flags if each in "is")
+    if isinstance(node, exp.RegexpReplace):
+        is_first, new = "g" not in flags, node.args["replacement"]
+        if not isinstance(new, exp.Literal):
+            raise UnsupportedError("a replacement that is computed")
+        if is_first:
+            text = f"^((?s:.*?))(?:{text})"
+        groups = _GROUP.sub(lambda match: f"${int(match[1]) + is_first}", new.name.replace("$", "\\$"))
+        node.set("replacement", exp.Literal.string(f"$1{groups}" if is_first else groups))
+    node.set("expression", exp.Literal.string(f"(?{inline}){text}" if inline else text))
+    for name in ("modifiers", "flag", "single_replace"):
+        node.set(name, None)
+    return node
+
+
+_SCRIPT = re.compile(r"\\([pP])\{([A-Z][a-z]+)\}")
+_GROUP = re.compile(r"\\([0-9])")
+
+
+def by_name(node: exp.Union) -> exp.Expr:
+    """`union by name` matches columns by name, and fills in nulls; Spark has only the one by position."""
+    from sqlglot import exp
+
+    if not node.args.get("by_name"):
+        return node
+    names = output_names(node)
+    for side in ("this", "expression"):
+        query = node.args[side]
+        there = output_names(query)
+        columns = [exp.column(name) if name in there else exp.alias_(exp.null(), name) for name in names]
+        node.set(side, exp.select(*columns).from_(query.subquery("side")))
+    node.set("by_name", None)
+    return node
 
 
 def casted(node: exp.Cast) -> exp.Expr:
@@ -277,9 +369,16 @@ def casted(node: exp.Cast) -> exp.Expr:
     if node.to.is_type(*exp.DataType.INTEGER_TYPES):
         if _is_real(node.this) or node.this.is_type(exp.DType.UNKNOWN):
             return exp.cast(spark("rint(:x)", x=node.this), node.to)
-        if _is_decimal(node.this):
+        if _is(node.this, "DECIMAL", "DOUBLE"):
             return exp.cast(spark("round(:x)", x=node.this), node.to)
     return node
+
+
+def named_window(node: exp.Window) -> exp.Expr:
+    """`over w - x` subtracts x; Spark reads `w - x` as one name with a hyphen that needs quotes."""
+    from sqlglot import exp
+
+    return exp.Paren(this=node.copy()) if node.args.get("alias") else node
 
 
 def cte(node: exp.CTE) -> exp.Expr:
@@ -357,6 +456,7 @@ def qualified(node: exp.Select) -> exp.Expr:
         return node
     names = node.named_selects
     inner, kept = node.copy(), condition.this.copy()
+    with_clause = inner.args.pop("with_", None)
     inner.set("qualify", None)
     inner.set("order", None)
     holder = exp.Paren(this=kept)
@@ -367,7 +467,7 @@ def qualified(node: exp.Select) -> exp.Expr:
         each.replace(exp.column(name))
     outer = exp.select(*[exp.column(name, table="_qualified") for name in names])
     outer = outer.from_(inner.subquery("_qualified")).where(holder.this)
-    outer.set("with_", inner.args.pop("with_", None))
+    outer.set("with_", with_clause)
     return outer
 
 
@@ -466,15 +566,22 @@ def _by_class() -> dict[type[exp.Expr], Rewrite]:
         exp.Bracket: subscript,
         exp.ArrayDistinct: list_distinct,
         exp.ArrayConcat: list_concat,
+        exp.ArrayToString: list_text,
         exp.GenerateSeries: series,
         exp.Avg: average,
         exp.Cast: casted,
         exp.CTE: cte,
+        exp.Round: rounded,
+        exp.Concat: joined,
+        exp.RegexpReplace: pattern,
+        exp.RegexpLike: pattern,
+        exp.RegexpExtract: pattern,
+        exp.Union: by_name,
+        exp.Window: named_window,
         exp.ArrayAgg: list_of,
         exp.Select: select,
         exp.ArgMax: extreme,
         exp.ArgMin: extreme,
-        exp.Table: rows_of_list,
         exp.Transform: lambda_index,
         exp.JSONExtractScalar: json_text,
         exp.PercentileCont: percentile,
@@ -493,3 +600,6 @@ _BY_NAME: dict[str, Rewrite] = {
     "list_sum": list_sum,
     "strlen": strlen,
 }
+
+TRANSLATED_FUNCTIONS = frozenset(_BY_NAME)
+"""The functions that sqlglot has no class for, and that are translated."""

@@ -35,10 +35,27 @@ def typed_query(query: exp.Query, columns: Columns, returns: Returns) -> exp.Que
         tables.setdefault(folder, {})[table] = {name: _type(data_type) for name, data_type in types.items()}
     schema = MappingSchema(tables, dialect=dialect)
     qualified = qualify(
-        query.copy(), schema=schema, dialect=dialect, quote_identifiers=False, validate_qualify_columns=False
+        _with_lists(query.copy()),
+        schema=schema,
+        dialect=dialect,
+        quote_identifiers=False,
+        validate_qualify_columns=False,
     )
     annotator = TypeAnnotator(schema, expression_metadata=_rules(dict(returns)))
     return annotator.annotate(qualified)
+
+
+def _with_lists(query: exp.Query) -> exp.Query:
+    """`from range(1, 9) as r(i)` → `from (select unnest(range(1, 9)) as i) as r`, whose column has a type."""
+    from sqlglot import exp
+
+    for table in list(query.find_all(exp.Table)):
+        if isinstance(table.this, exp.GenerateSeries):
+            own = "range" if table.this.args.get("is_end_exclusive") else "generate_series"
+            name = next(iter(table.alias_column_names), own)
+            rows = exp.select(exp.alias_(exp.Explode(this=table.this.copy()), name))
+            table.replace(rows.subquery(table.alias or "series"))
+    return query
 
 
 @cache
