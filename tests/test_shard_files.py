@@ -13,6 +13,8 @@ from built_warehouse import begin_built
 from command_line import debatebench
 from paths import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 FILES = REPOSITORY / "docs" / "shards"
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
@@ -26,7 +28,6 @@ def planned(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_the_shell_file_plays_all_shards_and_lands_the_run(planned: Path) -> None:
     command = ["sh", str(FILES / "shards.sh"), "june.plan", "2"]
     for landed in ("june: landed 2 debates", "june: unchanged since it was landed"):

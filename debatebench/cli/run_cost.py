@@ -166,7 +166,7 @@ def confirm(run: ExpectedRun) -> None:
     if not run.may_cost:
         return
     checked, expected = run.checked, run.expected
-    what = "RestOfDebate of run" if checked.has_begun else "New run"
+    what = "Rest of run" if checked.has_begun else "New run"
     note(f"{what} '{checked.plan.run_tag}': {expected.debates:,} debates, {expected.calls:,} calls.")
     note(expected.costs())
     if ask("Play it? [y/N] ").strip().lower() not in ("y", "yes"):

@@ -22,9 +22,13 @@ from built_warehouse import begin_built
 from command_line import Done, debatebench
 
 from debatebench.journal.lines import encode_line
+from debatebench.journal.shards import Shard
+from debatebench.landing.journal_replies import RawReplies
 from debatebench.output.view.playing import ProgressFiles
+from debatebench.plan.plan_file import read_plan
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.archive import archive, restore
 
 SMALL = ("--sample-topics", "1", "--debater", "sim-atlas", "--debater", "sim-breeze", "--debater", "sim-cedar")
 # What is about the time at which something was done, or follows from it.
@@ -120,17 +124,15 @@ def test_shards_that_are_killed_restarted_and_landed_twice_give_the_marts_of_one
     for number in ("1/4", "3/4"):
         killed_between_calls(root, plan, number)
     # Landing what is there so far: nothing of two shards, and two that were killed.
-    first = debatebench(root, "land")
+    first = debatebench(root, "land", "--no-build")
     assert first.code == 0, first.err
     assert "june: shards 2/4, 4/4 have no journal here" in first.err
-    assert [row.split("|")[2] for row in listed(root)] == ["unfinished"]
     command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--plan", str(plan), "--shard"]
     together = [subprocess.Popen([*command, f"{n}/4"], stderr=subprocess.PIPE, text=True) for n in (4, 3, 1, 2)]
     ended = [(process.communicate()[1], process.returncode) for process in together]
     assert [code for _, code in ended] == [0] * 4, ended
-    assert debatebench(root, "land", "--no-build").code == 0
-    again = debatebench(root, "land")
-    assert "june: unchanged since it was landed" in again.err
+    assert "june: landed 12 debates" in debatebench(root, "land").err
+    assert "june: unchanged since it was landed" in debatebench(root, "land").err
     assert [row.split("|")[2] for row in listed(root)] == ["finished"]
 
     whole = tmp_path / "whole"
@@ -139,8 +141,6 @@ def test_shards_that_are_killed_restarted_and_landed_twice_give_the_marts_of_one
     assert tables(root) == tables(whole)
     differing = [name for name in (*tables(root), *views(root)) if rows(root, name) != rows(whole, name)]
     assert differing == []
-    assert debatebench(root, "build", "--from-journals").code == 0
-    assert [name for name in tables(root) if rows(root, name) != rows(whole, name)] == []
     assert debatebench(root, "doctor", "--format", "csv").code == 0
 
 
@@ -149,6 +149,7 @@ def listed(root: Path) -> list[str]:
     return ["|".join(line.split(",")) for line in done.out.splitlines()[1:]]
 
 
+@pytest.mark.slow
 def test_missing_shards_are_named_and_the_run_is_unfinished(two: Path) -> None:
     done = debatebench(two, "land")
     assert done.code == 0, done.err
@@ -165,6 +166,7 @@ def test_missing_shards_are_named_and_the_run_is_unfinished(two: Path) -> None:
     assert [row.split("|")[2] for row in listed(two)] == ["finished"]
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_shard_counts_once_and_a_second_playing_is_refused(two: Path) -> None:
     folder = journals(two)
     lines = (folder / "2-of-3.jsonl").read_bytes().splitlines(keepends=True)
@@ -186,6 +188,7 @@ def test_a_copy_of_a_shard_counts_once_and_a_second_playing_is_refused(two: Path
     assert "2-of-3.jsonl has lost or changed records since run 'june' was landed" in done.error_line
 
 
+@pytest.mark.slow
 def test_a_shard_of_another_plan_or_cut_is_named(two: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     planned(other, *SMALL, "--seed", "7")
@@ -309,10 +312,31 @@ def test_a_plan_is_written_once_and_never_over_another(two: Path) -> None:
 
 
 def test_the_limit_on_cost_is_divided(two: Path) -> None:
-    done = shard(two, "3/3", "--dry-run")
-    assert re.search(r"Shard 3/3 of run 'june': 2 of 6 debates, 3\d\.\d% of what the plan takes\.", done.err)
+    # Simulated judges have no token limit, so the limit on cost is then refused.
+    done = shard(two, "3/3", "--max-cost", "9")
+    assert re.search(r"Shard 3/3 of run 'june': 2 of 6 debates, 3\d\.\d% of what the plan takes; it may cost", done.err)
+    (limit,) = re.findall(r"it may cost ([\d.]+) USD", done.err)
+    assert 2.5 < float(limit) < 3.5
+    assert "--max-cost needs to know the cost of a request" in done.error_line
 
 
+@pytest.mark.slow
+def test_a_plan_holds_the_limits_of_its_members_and_a_shard_has_its_part(tmp_path: Path) -> None:
+    assert debatebench(tmp_path, "init").code == 0
+    models = tmp_path / "configs" / "models.yaml"
+    models.write_text(
+        "limits:\n  simulated: {requests_per_minute: 100, max_concurrency: 7}\n" + models.read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
+    file = planned(tmp_path, *SMALL)
+    assert {each.provider_limits.requests_per_minute for each in read_plan(file).debaters} == {100}
+    for number, requests, most in ((1, 34, 3), (2, 33, 2), (3, 33, 2)):
+        for debater in read_plan(file, Shard(3, number)).debaters:
+            limits = debater.provider_limits
+            assert (limits.requests_per_minute, limits.max_concurrency) == (requests, most)
+
+
+@pytest.mark.slow
 def test_a_changed_configuration_is_named_and_the_plan_is_played_as_it_was(two: Path) -> None:
     before = shard(two, "3/3", "--dry-run")
     assert "configuration" not in before.err
@@ -335,15 +359,15 @@ def test_a_changed_configuration_is_named_and_the_plan_is_played_as_it_was(two: 
 @pytest.mark.slow
 def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_path: Path) -> None:
     root = begin_built(tmp_path / "shards")
-    assert debatebench(root, "run", "--run-tag", "demo", "--quick-test").code == 0
+    assert debatebench(root, "run", "--run-tag", "demo", "--quick-test", "--no-build").code == 0
     plan = root / "june.plan"
     probing = ("probe-judges", "demo", "--as", "june", "--repeat", "2", "--judge", "sim-judge-amber")
     assert debatebench(root, *probing, "--dry-run", "--plan-output", str(plan)).code == 0
     whole = shutil.copytree(root, tmp_path / "whole")
     for number in ("2/2", "1/2"):
-        assert shard(root, number, "--log-failed-judges").code == 0
-    assert debatebench(root, "land").code == 0
-    assert debatebench(whole, "run", "--plan", str(plan)).code == 0
+        assert shard(root, number, "--log-failed-judges", "--no-build").code == 0
+    assert debatebench(root, "land", "--no-build").code == 0
+    assert debatebench(whole, "run", "--plan", str(plan), "--no-build").code == 0
     names = [name for name in tables(root) if name.startswith("raw.")]
     assert [name for name in names if rows(root, name) != rows(whole, name)] == []
     # A machine without the stored debates cannot judge them.
@@ -352,11 +376,16 @@ def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_p
     assert refused.code == 2
     assert "The plan judges stored debates of run 'demo', so every machine" in refused.error_line
     # What is stored is read again, moved to the archive and back, as of any run.
-    assert "reads 0 verdicts of 2 runs differently" in debatebench(root, "land", "--reparse").err
-    for command in ("archive", "restore"):
-        assert debatebench(root, "runs", command, "june").code == 0
-    assert [name for name in names if rows(root, name) != rows(whole, name)] == []
-    assert debatebench(root, "report", "--with-calls", "--run-tag", "june").code == 0
+    assert "reads 0 verdicts of 2 runs differently" in debatebench(root, "land", "--reparse", "--no-build").err
+    assert archive(Workspace(root), "june", "2026-01-01T12:00:00")
+    assert not journals(root).exists()
+    assert restore(Workspace(root), "june", "2026-01-01T12:00:00")
+    assert "june: unchanged since it was landed" in debatebench(root, "land", "--no-build").err
+    calls = RawReplies(Workspace(root).journal, "june")
+    with duckdb.connect(str(Workspace(root).database), read_only=True) as con:
+        found = con.execute("select call_id, attempt from raw.calls where run_tag = 'june'").fetchall()
+    assert found
+    assert None not in {calls.body(call_id, attempt) for call_id, attempt in found}
     (journals(root) / "plan.jsonl").unlink()
     found = debatebench(root, "doctor")
     assert found.code == 3

@@ -75,7 +75,19 @@ def _is_decimal(node: exp.Expr) -> bool:
 
 
 def _is_real(node: exp.Expr) -> bool:
-    return _is(node, "DOUBLE", "FLOAT")
+    """Whether a number is a double; sqlglot takes `0.5` and what is computed from it for one, too."""
+    from sqlglot import exp
+
+    if not _is(node, "DOUBLE", "FLOAT"):
+        return False
+    if isinstance(node, exp.Literal):
+        return "e" in node.name.lower()
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul):
+        return _is_real(node.this) or _is_real(node.expression)
+    if isinstance(node, exp.Paren | exp.Neg):
+        # What a rewrite has put there, such as a quotient, has no type of its own.
+        return node.this.type is None or _is_real(node.this)
+    return True
 
 
 def _as_double(node: exp.Expr) -> exp.Expr:
@@ -281,7 +293,8 @@ def average(node: exp.Avg) -> exp.Expr:
 def rounded(node: exp.Round) -> exp.Expr:
     """A double is rounded after it is multiplied by a power of ten; Spark rounds the decimal digits that it shows."""
     digits = node.args.get("decimals")
-    if digits is None or not digits.is_int or _is_decimal(node.this) or _is_integer(node.this):
+    is_known = _is_real(node.this) or node.this.is_type("unknown")
+    if digits is None or not digits.is_int or not is_known:
         return node
     power = f"1e{digits.name}D"
     return spark(f"(round(:x * {power}) / {power})", x=node.this)
@@ -356,7 +369,7 @@ def casted(node: exp.Cast) -> exp.Expr:
     if node.to.is_type(*exp.DataType.INTEGER_TYPES):
         if _is_real(node.this) or node.this.is_type(exp.DType.UNKNOWN):
             return exp.cast(spark("rint(:x)", x=node.this), node.to)
-        if _is_decimal(node.this):
+        if _is(node.this, "DECIMAL", "DOUBLE"):
             return exp.cast(spark("round(:x)", x=node.this), node.to)
     return node
 
