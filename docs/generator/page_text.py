@@ -9,6 +9,9 @@ from debatebench.output.docs.content import spans
 
 _SPECIAL = re.compile(r"([\\*_<>\[\]|#~{}$])")
 
+FOUND_FIRST = ("---", "search: {boost: 3}", "---", "")
+"""The first lines of a page about a command or marts, which the search finds before other pages with the name."""
+
 
 def plain(text: str) -> str:
     """A text on one line, safe in a paragraph and in the cell of a table."""

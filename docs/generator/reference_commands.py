@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import typer
-from page_text import code, paragraphs, plain, table
+from page_text import FOUND_FIRST, code, paragraphs, plain, table
 
 from debatebench.cli.app import ALIASES, COMMANDS, GROUPS, make_app
 from debatebench.cli.completion import PROGRAM
 
 _DEFAULT = re.compile(r"  \[([^\[\]]*)\]$")
-
-_FOUND_FIRST = ("---", "search: {boost: 3}", "---", "")
-"""The name of a command is in many pages; its own is the first that the search finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def _command(command: Any, parent: Any, name: str, level: int = 1) -> Iterator[s
     context = type(parent)(command, info_name=name, parent=parent)
     path = context.command_path
     if level == 1:
-        yield from _FOUND_FIRST
+        yield from FOUND_FIRST
     yield from (f"{'#' * level} {path.removeprefix(f'{PROGRAM} ') if level > 1 else name}", "")
     for paragraph in paragraphs(command.help or ""):
         yield from (paragraph, "")

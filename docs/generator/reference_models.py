@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from page_text import code, paragraphs, plain, table
+from page_text import FOUND_FIRST, code, paragraphs, plain, table
 
 from debatebench.output.docs.content import Entry, Link, describe_macros, describe_relations
 from debatebench.query.sql_project import load_project
@@ -69,6 +69,8 @@ def _heading(entry: Entry) -> str:
 def _relations(page: str, entries: Sequence[Entry], where: Mapping[str, tuple[str, str]]) -> Iterator[str]:
     name = Path(page).stem
     title = f"Marts: {name.removeprefix('marts-')}" if name.startswith("marts-") else f"The schema {name}"
+    if name.startswith("marts-"):
+        yield from FOUND_FIRST
     yield from (f"# {title}", "")
     yield from (_SCHEMAS.get(name, "What people ask. [Marts by the questions that they answer](../../marts.md)."), "")
     for entry in entries:

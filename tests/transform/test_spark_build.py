@@ -194,6 +194,7 @@ with spark_session("local[1]") as spark:
 """
 
 
+@takes_long
 def test_spark_plans_what_looks_across_runs_over_files_alone_and_errors_are_one_sentence(
     workspace: Workspace, source: Path, target: Path, tmp_path: Path
 ):
