@@ -26,6 +26,9 @@ select id, 7 / n as v, n / 2 as w from t.rows
 --- division_by_zero_is_infinite_or_not_a_number
 select id, x / n as v, n / n as w, n / nullif(n, 0) as z from t.rows
 
+--- numbers_that_are_finite_infinite_or_none
+select id, isfinite(x / n) as v, isinf(x / n) as w, isnan(0 / n) as z, isfinite(d) as y from t.rows
+
 --- the_length_of_a_list_and_that_of_a_text_have_one_name
 select id, len(words) as v, length(text) as w from t.rows
 

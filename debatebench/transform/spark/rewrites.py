@@ -556,6 +556,21 @@ def log_gamma(node: exp.Anonymous) -> exp.Expr:
     )
 
 
+def finite(node: exp.Anonymous) -> exp.Expr:
+    """Spark has no `isfinite`. A finite number differs from itself by zero, and others by NaN."""
+    return spark("(:x - :x = 0D)", x=_as_double(node.expressions[0]))
+
+
+def infinite(node: exp.IsInf) -> exp.Expr:
+    """Spark has no `isinf`."""
+    return spark("(abs(:x) = CAST('Infinity' AS DOUBLE))", x=_as_double(node.this))
+
+
+def not_a_number(node: exp.IsNan) -> exp.Expr:
+    """`isnan` of null is null; in Spark, it is false."""
+    return spark("(:x = CAST('NaN' AS DOUBLE))", x=_as_double(node.this))
+
+
 @cache
 def _by_class() -> dict[type[exp.Expr], Rewrite]:
     from sqlglot import exp
@@ -586,10 +601,13 @@ def _by_class() -> dict[type[exp.Expr], Rewrite]:
         exp.JSONExtractScalar: json_text,
         exp.PercentileCont: percentile,
         exp.ArrayFilter: lambda_index,
+        exp.IsInf: infinite,
+        exp.IsNan: not_a_number,
     }
 
 
 _BY_NAME: dict[str, Rewrite] = {
+    "isfinite": finite,
     "lgamma": log_gamma,
     "list_avg": list_avg,
     "list_count": list_count,
