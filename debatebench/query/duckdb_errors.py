@@ -117,7 +117,7 @@ def _sql_error(error: Exception) -> DebatebenchError:
         return _too_large(error)
     if (damage := damage_of(error)) is not None:
         return damage
-    if "has been disabled by configuration" in text or "configuration has been locked" in text:
+    if "disabled by configuration" in text or "configuration has been locked" in text:
         return DebatebenchError(
             f"A query may read only the warehouse, and it cannot change settings ({_first_lines(text)})."
         )
