@@ -54,6 +54,9 @@ def spark(duck: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFact
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        # Hundreds of models leave an aggregation or a broadcast too little of 1 GB.
+        "spark.driver.memory": "4g",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
     }
