@@ -21,6 +21,7 @@ from debatebench.output.report import site as site_module
 from debatebench.output.report.folder import MANIFEST
 from debatebench.output.report.page_time import chosen_time
 from debatebench.output.report.site import build_site
+from debatebench.query.attached import attached
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.errors import UsageError
 
@@ -89,10 +90,10 @@ def test_pages_do_not_depend_on_threads_or_on_the_order_of_stored_rows(
 
     @contextmanager
     def opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-        with open_for_reading(path, threads=threads) as con:
+        with attached(path, threads=threads) as con:
             yield con
 
-    monkeypatch.setattr(site_module, "open_for_reading", opened)
+    monkeypatch.setattr(site_module, "attached", opened)
     again = build_site(turned, report_files(), tmp_path / "again").parent
     assert differing(site, again) == []
 

@@ -461,7 +461,7 @@ def test_a_page_says_when_there_are_newer_numbers_and_what_plays(tmp_path: Path,
             page = watched_page.open(view.url)
             assert page.url == f"{view.url}now"
             page.wait_for_selector("text=This page follows what is being played.")
-            page.wait_for_function("() => document.querySelector('progress').value >= 9")
+            page.wait_for_function("() => document.querySelector('progress').value >= 9", timeout=1000 * LONGEST_S)
             page.get_by_role("link", name="The whole site").click()
             page.get_by_role("link", name=re.compile(r"^tiny: \d+ of 12 debates$")).wait_for()
             gate.open()
