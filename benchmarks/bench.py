@@ -276,7 +276,12 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--against", metavar="COMMIT", help="compare our own cases with this commit")
     parser.add_argument("--bound", type=float, default=1.1, help="exit with 6 above this ratio; default: 1.1")
     parser.add_argument("--folder", type=Path, help="where to work; it is kept; default: a folder that is removed")
-    parser.add_argument("--venvs", type=Path, default=REPOSITORY / ".venv-bench", help="where peers are installed")
+    parser.add_argument(
+        "--venvs",
+        type=lambda text: Path(text).absolute(),
+        default=REPOSITORY / ".venv-bench",
+        help="where peers are installed",
+    )
     parser.add_argument("--table", type=Path, default=HERE / "cases.yml", help="another table of cases")
     parser.add_argument(
         "--results", type=Path, default=HERE / "results.json", help="the file that results are added to"
