@@ -7,6 +7,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +22,12 @@ from imported import ORIGINAL
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
 from debatebench.landing.importers import debatebench_source, importer_of, kept
-from debatebench.landing.importers.base import Imported
+from debatebench.landing.importers.base import BadSourceError, Imported, NotPlainError
+from debatebench.landing.importers.debatebench_rows import landed_scores
+from debatebench.landing.importers.debatebench_source import read_plain_debate
 from debatebench.landing.importers.kept import ImportManifest, kept_manifest, land_import
 from debatebench.landing.importers.store import add_import, importing
-from debatebench.landing.land import create_raw_tables, land_files
+from debatebench.landing.land import create_raw_tables
 from debatebench.shared.errors import BusyError, DamagedDataError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
@@ -57,8 +60,29 @@ def landed(workspace: Workspace, tag: str = "t") -> Rows:
 
 def landed_slowly(workspace: Workspace) -> Rows:
     """What lands where no line is read quickly."""
-    with mock.patch.object(debatebench_source, "_read_strictly", side_effect=ValueError):
+    with (
+        mock.patch.object(ImportManifest, "is_plain", return_value=False),
+        mock.patch.object(debatebench_source, "_read_strictly", side_effect=ValueError),
+    ):
         return landed(workspace)
+
+
+def is_plain(workspace: Workspace) -> bool:
+    manifest = kept_manifest(workspace.imports / "t")
+    return all(map(manifest.is_plain, manifest.parts))
+
+
+DETAILS = ("metadata", "cost_details")
+
+
+def without_details(value: Any) -> Any:
+    """The record without the free data that makes its line not plain."""
+    if isinstance(value, dict):
+        return {
+            key: dict.fromkeys(inner) if key in DETAILS and isinstance(inner, dict) else without_details(inner)
+            for key, inner in value.items()
+        }
+    return [without_details(inner) for inner in value] if isinstance(value, list) else value
 
 
 def with_id(record: Any, debate_id: str) -> Any:
@@ -174,26 +198,55 @@ def test_a_debate_lands_the_same_read_quickly_and_slowly(workspace: Workspace, n
     assert landed(workspace) == landed_slowly(workspace)
 
 
+NOT_PLAIN = {"scores in another order", "a dimension without a name"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_debate_without_details_lands_the_same_read_by_duckdb_and_slowly(workspace: Workspace, name: str):
+    case = json.loads(CASES[name]) if isinstance(CASES[name], bytes) else CASES[name]
+    plain = without_details(case)
+    spacious = json.dumps(with_id(plain, "d2"), indent=1).replace("\n", " \t\r").encode()
+    keep(workspace, plain, spacious, b"", b" \t\r")
+    assert is_plain(workspace) == (name not in NOT_PLAIN)
+    with mock.patch.object(kept, "read_import", wraps=kept.read_import) as reading:
+        found = landed(workspace)
+    reading.assert_called_once_with(workspace.imports / "t", "outlines")
+    assert found == landed_slowly(workspace)
+
+
 def are_accepted(record: Any) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.jsonl", record)
         return all(isinstance(unit, Imported) for unit in importer_of("debatebench").read(path, "t", "rows"))
 
 
-@settings(deadline=None, max_examples=12)
-@given(st.lists(st.tuples(mutated_debates(), st.sampled_from([None, "", "cities"])), min_size=5, max_size=15))
-def test_any_debates_land_the_same_read_quickly_and_slowly(records: list[tuple[Any, str | None]]):
+def are_plain_debate(record: Any) -> bool:
+    with suppress(NotPlainError, BadSourceError):
+        landed_scores(read_plain_debate(line_of(record))[0])
+        return True
+    return False
+
+
+@settings(deadline=None, max_examples=16)
+@given(
+    st.lists(st.tuples(mutated_debates(), st.sampled_from([None, "", "cities"])), min_size=5, max_size=15),
+    st.booleans(),
+)
+def test_any_debates_land_the_same_read_quickly_and_slowly(records: list[tuple[Any, str | None]], are_plain: bool):
     for number, (record, category) in enumerate(records):
         if isinstance(record.get("transcript"), dict):
             topic = {"id": "t1", "motion": "m", "category": category}
             record["transcript"] |= {"debate_id": f"d{number}", "topic": topic}
-    accepted = [record for record, _ in records if are_accepted(record)]
+    found = [without_details(record) if are_plain else record for record, _ in records]
+    accepted = list(filter(are_plain_debate if are_plain else are_accepted, found))
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder) / "workspace")
-        keep(workspace, changed("transcript", "topic", to={"id": "t2", "motion": "m"}), *accepted)
-        found = landed(workspace)
-        assert found == landed_slowly(workspace)
-        assert len(found["debates"]) == 1 + len(accepted)
+        first = changed("transcript", "topic", to={"id": "t2", "motion": "m"})
+        keep(workspace, without_details(first) if are_plain else first, *accepted)
+        assert not are_plain or is_plain(workspace)
+        tables = landed(workspace)
+        assert tables == landed_slowly(workspace)
+        assert len(tables["debates"]) == 1 + len(accepted)
 
 
 def test_the_golden_debates_land_the_same_read_quickly_and_slowly(shared: Path, workspace: Workspace):
@@ -201,14 +254,17 @@ def test_the_golden_debates_land_the_same_read_quickly_and_slowly(shared: Path, 
     assert landed(workspace) == landed_slowly(workspace)
 
 
-@pytest.mark.parametrize("source", [[USUAL], [USUAL, *ORIGINAL.read_bytes().splitlines(), USUAL]])
+@pytest.mark.parametrize(
+    "source",
+    [[USUAL], [without_details(USUAL)], [without_details(USUAL), *ORIGINAL.read_bytes().splitlines(), USUAL]],
+)
 def test_the_rows_that_the_first_import_offers_are_those_that_landing_would_read(
     workspace: Workspace, tmp_path: Path, source: list[Any]
 ):
     with importing(workspace, "t", "debatebench", write(tmp_path / "a.jsonl", *source)) as report:
         files = report.rows
         assert files is not None
-        offered = landed_by(lambda con: land_files(con, files))
+        offered = landed_by(lambda con: land_import(con, workspace.imports / "t", rows=files))
     assert offered == landed(workspace)
     assert not files.folder.exists()
 
