@@ -22,7 +22,7 @@ from imported import ORIGINAL
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
 from debatebench.landing.importers import debatebench_source, importer_of, kept
-from debatebench.landing.importers.base import BadSourceError, Imported, NotPlainError
+from debatebench.landing.importers.base import BadSourceError, Imported, NotPlainError, PlainRows
 from debatebench.landing.importers.debatebench_rows import landed_scores
 from debatebench.landing.importers.debatebench_source import read_plain_debate
 from debatebench.landing.importers.kept import ImportManifest, kept_manifest, land_import
@@ -256,7 +256,12 @@ def test_the_golden_debates_land_the_same_read_quickly_and_slowly(shared: Path, 
 
 @pytest.mark.parametrize(
     "source",
-    [[USUAL], [without_details(USUAL)], [without_details(USUAL), *ORIGINAL.read_bytes().splitlines(), USUAL]],
+    [
+        [USUAL],
+        [without_details(USUAL)],
+        [without_details(USUAL), without_details(USUAL)],
+        [without_details(USUAL), *ORIGINAL.read_bytes().splitlines(), without_details(USUAL)],
+    ],
 )
 def test_the_rows_that_the_first_import_offers_are_those_that_landing_would_read(
     workspace: Workspace, tmp_path: Path, source: list[Any]
@@ -316,19 +321,30 @@ def test_lines_are_checked_again_unless_the_same_rules_accepted_them(workspace: 
         assert check.called
 
 
-def test_blank_lines_and_windows_line_ends_do_not_matter(workspace: Workspace):
-    keep(workspace, b"", USUAL, b" \t", b"\x0b", b"\r", line_of(with_id(USUAL, "d-2")) + b"\r", b"")
+BOTH = pytest.mark.parametrize("usual", [USUAL, without_details(USUAL)], ids=["with details", "plain"])
+
+
+@BOTH
+def test_blank_lines_and_windows_line_ends_do_not_matter(workspace: Workspace, usual: Any):
+    keep(workspace, b"", usual, b" \t", b"\x0b", b"\r", line_of(with_id(usual, "d-2")) + b"\r", b"")
+    assert is_plain(workspace) == (usual is not USUAL)
     assert [row[1:3] for row in landed(workspace)["debates"]] == [("d-2", 1), ("d-usual", 0)]
 
 
-def test_files_of_a_folder_land_in_order_of_their_names(workspace: Workspace, tmp_path: Path):
+@BOTH
+def test_files_of_a_folder_land_in_order_of_their_names(workspace: Workspace, tmp_path: Path, usual: Any):
     folder = tmp_path / "source"
     folder.mkdir()
     for number in range(12):
-        write(folder / f"{11 - number:02d}.jsonl", with_id(USUAL, f"d{number}"), with_id(USUAL, f"e{number}"))
+        # As patterns, some of these names would match others.
+        name = f"{11 - number:02d}{'*' if number < 6 else '[1]?'}.jsonl"
+        write(folder / name, with_id(usual, f"d{number}"), with_id(usual, f"e{number}"))
     add_import(workspace, "t", "debatebench", folder)
     expected = [name for number in range(11, -1, -1) for name in (f"d{number}", f"e{number}")]
-    assert [row[1] for row in sorted(landed(workspace)["debates"], key=lambda row: row[2])] == expected
+    found = landed(workspace)
+    assert is_plain(workspace) == (usual is not USUAL)
+    assert [row[1] for row in sorted(found["debates"], key=lambda row: row[2])] == expected
+    assert found == landed_slowly(workspace)
 
 
 def other_winner(record: Any) -> Any:
@@ -353,18 +369,19 @@ HISTORIES = {
 }
 
 
+@pytest.mark.parametrize("are_plain", [False, True])
 @pytest.mark.parametrize("name", HISTORIES)
-def test_parts_land_one_by_one_as_all_at_once(workspace: Workspace, name: str):
+def test_parts_land_one_by_one_as_all_at_once(workspace: Workspace, name: str, are_plain: bool):
     folder = workspace.imports / "t"
     landed_sha256 = None
     with duckdb.connect() as con:
         create_raw_tables(con)
         for part in HISTORIES[name]:
-            keep(workspace, *part, replace=True)
+            keep(workspace, *(without_details(part) if are_plain else part), replace=True)
             counts = land_import(con, folder, landed_sha256)
             landed_sha256 = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
             one_by_one = rows(con)
-            assert one_by_one == landed(workspace)
+            assert one_by_one == landed(workspace) == landed_slowly(workspace)
             assert counts == {table: len(found) for table, found in one_by_one.items() if found}
 
 
@@ -372,14 +389,15 @@ def sha256_of(manifest: ImportManifest) -> str:
     return hashlib.sha256(manifest.content().encode()).hexdigest()
 
 
-def test_a_new_part_is_added_without_reading_the_old_ones(workspace: Workspace):
-    keep(workspace, FIRST)
+@BOTH
+def test_a_new_part_is_added_without_reading_the_old_ones(workspace: Workspace, usual: Any):
+    keep(workspace, with_id(usual, "d-first"))
     folder = workspace.imports / "t"
     with duckdb.connect() as con:
         create_raw_tables(con)
         land_import(con, folder)
         landed_sha256 = sha256_of(kept_manifest(folder))
-        keep(workspace, SECOND)
+        keep(workspace, with_id(usual, "d-second"))
         all_at_once = landed(workspace)
         shutil.rmtree(folder / "0001")
         land_import(con, folder, landed_sha256)
@@ -397,6 +415,27 @@ def test_a_kept_file_that_was_changed_is_noticed_and_nothing_changes(workspace: 
         with pytest.raises(DamagedDataError, match=r"a.jsonl has changed since it was imported"):
             land_import(con, workspace.imports / "t")
         assert rows(con) == before
+
+
+def test_what_duckdb_cannot_read_after_all_is_read_in_python(workspace: Workspace):
+    keep(workspace, without_details(FIRST))
+    expected = landed(workspace)
+    broken = PlainRows(2, {"turns": "select 'x'::integer as turn_index from (select $run_tag, $paths)"})
+    with mock.patch.object(kept, "importer_of", return_value=replace(importer_of("debatebench"), plain=broken)):
+        assert is_plain(workspace)
+        assert landed(workspace) == expected
+
+
+def test_a_line_that_duckdb_would_leave_out_is_noticed(workspace: Workspace):
+    keep(workspace, without_details(FIRST), without_details(SECOND))
+    plain = importer_of("debatebench").plain
+    assert plain is not None
+    short = PlainRows(plain.rules, plain.queries | {"turns": f"{plain.queries['turns']} limit 1"})
+    with (
+        mock.patch.object(kept, "importer_of", return_value=replace(importer_of("debatebench"), plain=short)),
+        pytest.raises(DamagedDataError, match=r"raw\.turns: \d+ records were read for run 't', but 1 arrived"),
+    ):
+        landed(workspace)
 
 
 def test_landing_a_tag_leaves_the_others(workspace: Workspace, tmp_path: Path):
