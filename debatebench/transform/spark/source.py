@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from debatebench.transform.domain import Domain
 
 _BLOCK = 1 << 20
-# Parquet of 6,000 small debates; DuckDB needs about as long for it as for its plans.
+# DuckDB needs about as long for so much Parquet as for its plans.
 _TASK_BYTES = 4 << 20
 _TASK_FILES = 200
 
