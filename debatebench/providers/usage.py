@@ -17,9 +17,10 @@ text has tokens, halves are not larger than their total, nor parts than their ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from debatebench.providers.reply_json import first_choice
 from debatebench.shared.json_bytes import mapping
@@ -46,8 +47,7 @@ _WRITTEN_WITHIN = {"cachewritetoken", "cachecreationtoken", "cachedcreationtoken
 _REASONING = {"reasoningtoken", "thoughtstoken", "thinkingtoken"}
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """The tokens of one answer; `None` where unknown, never 0 in its place."""
 
     prompt_tokens: int | None = None
