@@ -140,7 +140,7 @@ def charts(page: Path, identifier: str) -> dict[str, Any]:
     """Title of a panel → specification of its chart."""
     html = section(page, identifier)
     titles = [text_of(each) for each in re.findall(r"<figcaption.*?</figcaption>", html, re.S)]
-    return dict(zip(titles, chart_specs(html), strict=True))
+    return dict(zip(titles, chart_specs(page, identifier), strict=True))
 
 
 def query_of(identifier: str) -> str:
@@ -416,7 +416,7 @@ def test_hostile_judges_and_motions_are_text(page: Path) -> None:
     assert not {tag for tag, _ in parsed.tags} & {"img", "b", "i"}
     assert not [attrs for _, attrs in parsed.tags if "javascript:" in str(attrs.get("href", ""))]
     assert "<img src=x onerror=" in words(page)
-    found = json.dumps(chart_specs(html))
+    found = json.dumps(chart_specs(page))
     assert "&lt;" in found
     assert set(re.findall(r"<[^>]*>", found)) == {"<br>"}
 
