@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _ATTACHED = "blank"
 _LANDINGS = "meta.landings"
+# What builds write beside SQL models, apart from the schema `meta`.
+_CATALOGUE = ("main.schemas", "main.sql_models")
 # Those of earlier versions and of other checkouts; each has a few megabytes.
 _KEPT = 4
 
@@ -83,7 +85,7 @@ def forget_built(con: duckdb.DuckDBPyConnection) -> bool:
     It drops nothing if the file has relations or macros of someone else, which a first build would have to spare.
     """
     short, builds = stored_short_names(con), read_builds(con)
-    made = {f"main.{name}" for name in short} | builds.keys()
+    made = {f"main.{name}" for name in short} | builds.keys() | set(_CATALOGUE)
     others = con.execute(
         "select schema_name || '.' || table_name from duckdb_tables() where database_name = current_database() "
         "and schema_name not in ('raw', 'meta') union all "
@@ -101,6 +103,7 @@ def forget_built(con: duckdb.DuckDBPyConnection) -> bool:
     schemas = {name.partition(".")[0] for name in builds} | {MACROS}
     statements = [f"drop schema if exists {schema} cascade" for schema in sorted(schemas)]
     statements += [f"drop view main.{quoted_identifier(name)}" for name in short]
+    statements += [f"drop table if exists {name}" for name in _CATALOGUE]
     statements += [f"drop table {name}" for (name,) in tables if name != _LANDINGS]
     with transaction(con):
         con.execute("; ".join(statements))

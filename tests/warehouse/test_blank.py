@@ -7,6 +7,7 @@ import shutil
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 import pytest
@@ -108,7 +109,9 @@ def test_a_full_refresh_makes_what_a_first_build_from_the_blank_makes(played: Pa
         assert update.build.is_complete
         return len(update.build.built), len(update.build.unchanged)
 
-    done = refreshed()
+    with mock.patch.object(blank, "begin_from_blank", wraps=begin_from_blank) as beginning:
+        done = refreshed()
+    assert beginning.called
     assert content(first) == expected
     # What is someone else's stays, and all is built around it.
     with closing(duckdb.connect(str(first))) as con:
