@@ -49,10 +49,10 @@ def check_site(
     """Make the site in `folder` again from the warehouse, and compare.
 
     Of its manifest only the choice of runs, comparisons, front, title, calls, downloads and console is used, so that it
-    makes no difference whether it was changed to fit. A SQL console is not compared, because its database has other bytes each
-    time. `files`, `journals` and `now` are as for `build_site`; journals are read only for a site with calls. Nothing
-    is written, and no link is followed. Raises `UsageError` for a folder that is not a site, and for a choice that this
-    warehouse cannot give.
+    makes no difference whether it was changed to fit. A SQL console is not compared, because its database has other
+    bytes each time. `files`, `journals` and `now` are as for `build_site`; journals are read only for a site with
+    calls. Nothing is written, and no link is followed. Raises `UsageError` for a folder that is not a site, and for a
+    choice that this warehouse cannot give.
     """
     manifest = _read_manifest(folder)
     choice = _choice(folder, manifest)
