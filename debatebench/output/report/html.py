@@ -146,6 +146,8 @@ def _cell(value: Any, chosen: Format, decimals: int) -> Cell:
     if isinstance(value, int | float | Decimal):
         return Cell(_number(value, chosen, decimals), sort=float(value), is_number=True)
     text = value if isinstance(value, str) else json_text(value)
+    if chosen == "file":
+        return Cell(Path(text).suffix.removeprefix(".").upper().replace("PARQUET", "Parquet"))
     if chosen == "winner":
         return Cell(_WINNERS.get(text, text), mark=text if text in _WINNERS else None)
     if _SIGNED.fullmatch(text):

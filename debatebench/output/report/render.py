@@ -10,6 +10,7 @@ from shlex import quote
 from typing import Any, Literal, NamedTuple
 
 from debatebench.output.report.data_files import data_path, data_script, packed
+from debatebench.output.report.downloads import FOLDER as DOWNLOADS
 from debatebench.output.report.filter_data import outcomes_name
 from debatebench.output.report.html import render
 from debatebench.output.report.links import DEBATES_PAGE, debates_link, relative
@@ -33,6 +34,7 @@ from debatebench.shared.version import __version__
 from debatebench.shared.visible_text import visible
 
 _FILTER_SCRIPTS = ("filters_compute.js", "filters.js")
+_DOWNLOAD = rf"{DOWNLOADS}/[a-z0-9_]+\.(csv|parquet)"
 _MOST_NAMED = 5
 _MOST_TYPED = 20
 """The longest list that a command shows."""
@@ -244,11 +246,13 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
     runs = {run.tag: run for run in site.runs}
     own = {"run_tag": subject.run.tag} if subject.run else {}
 
-    def link(kind: ForEach | Literal["debate", "debates"], row: Row) -> str | None:
+    def link(kind: ForEach | Literal["debate", "debates", "file"], row: Row) -> str | None:
         if kind == "comparison":
             compared = Compared(*(str(row.get(name)) for name in Compared._fields))
             page = pages.get("comparison")
             return relative(path, path_of(page, compared.words)) if page and compared in site.comparisons else None
+        if kind == "file":
+            return relative(path, str(row["path"])) if re.fullmatch(_DOWNLOAD, str(row["path"])) else None
         if kind == "debates":
             return _debates_link(root, runs, {"run": own.get("run_tag"), **row})
         if kind == "debate":

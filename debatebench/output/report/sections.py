@@ -18,10 +18,10 @@ from debatebench.shared.result_formats import render
 from debatebench.shared.visible_text import visible
 
 Row = Mapping[str, Any]
-Link = Callable[[ForEach | Literal["debate", "debates"], Row], str | None]
+Link = Callable[[ForEach | Literal["debate", "debates", "file"], Row], str | None]
 """Where a cell leads that names a run, debater or debate, given its row; `None` when there is no such page.
 
-Given `debates` and facets, where the debates are that have them.
+Given `debates` and facets, where the debates are that have them; given `file`, the file of the site at `path`.
 """
 
 _MOST_ROWS, _FIRST_ROWS = 40, 30
@@ -274,6 +274,8 @@ def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Ce
     column = section.columns.get(name, ColumnFormat())
     chosen = column.format or guess_format(name, [row[name]])
     href = link(chosen, _target(name, row)) if chosen in ("run", "comparison", "debater", "debate") else None
+    if chosen == "file" and row[name] is not None:
+        href = link("file", {"path": row[name]})
     if column.cases is not None and row[column.cases] is not None:
         href = f"#{_anchor(row[column.cases])}"
     counts_none = row[name] is None or (isinstance(row[name], int) and row[name] == 0)
