@@ -60,9 +60,11 @@ class Environment:
     measured: tuple[str, ...]
 
     def versions(self) -> dict[str, str]:
-        """The pinned versions of the measured packages."""
-        lines = self.requirements.read_text().splitlines()
-        pins = dict(line.split("==") for line in lines if not line.startswith("#") and "==" in line)
+        """The pinned versions of the measured packages; of a repository, its name and the short name of a commit."""
+        lines = [line for line in self.requirements.read_text().splitlines() if not line.startswith("#")]
+        pins = dict(line.split("==") for line in lines if "==" in line)
+        repositories = (line.rpartition("/")[2].split("@") for line in lines if " @ git+" in line)
+        pins |= {name: commit[:8] for name, commit in repositories}
         return {package: pins[package] for package in self.measured}
 
 

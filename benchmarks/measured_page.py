@@ -1,7 +1,8 @@
-"""What was measured, as lines for the terminal and as the page `docs/benchmarks.md`."""
+"""What was measured, as lines for the terminal, as the page `docs/benchmarks.md` and as the table in README.md."""
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -59,12 +60,35 @@ def case_lines(case: Case, n: int, rounds: Rounds) -> Iterator[str]:
                 yield f"{'':<28}{verdict}: {what} {value:.2f} of {target.peer}'s, at most {bound:g}"
 
 
+# --- The table in README ---
+
+_SHORT_TABLE = re.compile(r"(<!-- benchmarks -->\n\n)(?:\|[^\n]*\n)*")
+
+
+def with_short_table(text: str, table: Table, results: Results) -> str:
+    """A page with the ratios of which we promise something, after its comment `<!-- benchmarks -->`."""
+    rows = [f"| {' | '.join(cells)} |\n" for cells in _short_rows(table, results)]
+    head = "| ours / it | at | beside | CPU | memory |\n|---|---:|---|---:|---:|\n"
+    return _SHORT_TABLE.sub(lambda found: found[1] + head + "".join(rows), text)
+
+
+def _short_rows(table: Table, results: Results) -> Iterator[tuple[str, ...]]:
+    for case in table.cases.values():
+        for target in case.targets:
+            _, rounds = results.measured.get((case.name, target.size), (0, Rounds({})))
+            if OURS in rounds.samples and target.peer in rounds.samples:
+                found = _ratio(rounds, target.peer)
+                where = f"{target.size:,} {case.unit}"
+                yield case.title, where, target.peer, f"{found.cpu.median:.2f}", f"{found.memory.median:.2f}"
+
+
 # --- The page ---
 
 
-def write_page(path: Path, table: Table, results: Results) -> None:
-    """Write the page."""
-    path.write_text(page(table, results))
+def write_pages(page_path: Path, readme: Path, table: Table, results: Results) -> None:
+    """Write the page, and the table in README."""
+    page_path.write_text(page(table, results))
+    readme.write_text(with_short_table(readme.read_text(), table, results))
 
 
 def page(table: Table, results: Results) -> str:

@@ -56,6 +56,10 @@ cases:
 """
 
 
+README = "Before.\n\n<!-- benchmarks -->\n\n{table}\nAfter.\n"
+WRITTEN = {"--results": "results.json", "--page": "page.md", "--readme": "readme.md"}
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     (tmp_path / "none.txt").write_text("no-such-package==0\n")
@@ -68,9 +72,10 @@ def table(tmp_path: Path) -> Path:
 def run(bench: ModuleType, table: Path, tmp_path: Path):
     """Run `bench.py` on the small table → its exit code. No environment can be made: a file is in its place."""
     (tmp_path / "venvs").write_text("")
+    (tmp_path / "readme.md").write_text(README.format(table=""))
 
     def main(*words: str) -> int:
-        where = {"--folder": "work", "--venvs": "venvs", "--results": "results.json", "--page": "page.md"}
+        where = {"--folder": "work", "--venvs": "venvs"} | WRITTEN
         options = [part for option, name in where.items() for part in (option, str(tmp_path / name))]
         return int(bench.main([*words, "--table", str(table), *options]))
 
@@ -246,6 +251,14 @@ def test_everything_is_measured_recorded_and_shown_and_what_cannot_be_is_named(r
         "- broken at 10, 100: It ended with exit code 1: no such luck",
     ):
         assert line in page
+    short_table = """\
+| ours / it | at | beside | CPU | memory |
+|---|---:|---|---:|---:|
+| Say a number | 100 words | half | 0.50 | RATIO |
+| Say a number | 10 words | half | 0.50 | RATIO |
+"""
+    readme = re.sub(r"\| \d\.\d\d \|$", "| RATIO |", (tmp_path / "readme.md").read_text(), flags=re.MULTILINE)
+    assert readme == README.format(table=short_table)
     assert "- absent at 10, 100: It could not be installed: " in page
     assert "debatebench 1.00 and " in page.partition("Growth of CPU and memory: ")[2]
 
@@ -258,8 +271,10 @@ def test_a_later_run_replaces_only_what_it_measures(run, tmp_path: Path):
     assert [run["run"] for run in content["runs"]] == [1, 2]
     page = (tmp_path / "page.md").read_text()
     (tmp_path / "page.md").unlink()
+    readme = (tmp_path / "readme.md").read_text()
     assert run("--page-only") == 0
     assert (tmp_path / "page.md").read_text() == page
+    assert (tmp_path / "readme.md").read_text() == readme
 
 
 def test_a_peer_that_finds_something_else_is_not_compared(run, table: Path, capsys):
@@ -343,10 +358,15 @@ def test_what_the_commit_cannot_do_is_named_and_is_no_regression(run, table: Pat
 # --- The table and the page of the repository ---
 
 
-def test_the_page_is_written_from_the_results(bench: ModuleType):
+def test_the_page_and_the_table_in_readme_are_written_from_the_results(bench: ModuleType, tmp_path: Path):
     table = bench.read_table(BENCHMARKS / "cases.yml")
     results = bench.Results.read(BENCHMARKS / "results.json")
-    assert sys.modules["measured_page"].page(table, results) == (REPOSITORY / "docs" / "benchmarks.md").read_text()
+    readme = (REPOSITORY / "README.md").read_text()
+    (tmp_path / "readme.md").write_text(readme)
+    sys.modules["measured_page"].write_pages(tmp_path / "page.md", tmp_path / "readme.md", table, results)
+    assert (tmp_path / "page.md").read_text() == (REPOSITORY / "docs" / "benchmarks.md").read_text()
+    assert (tmp_path / "readme.md").read_text() == readme
+    assert "<!-- benchmarks -->\n\n| ours / it |" in readme
 
 
 def test_every_requirement_of_a_peer_is_pinned(bench: ModuleType):
@@ -355,7 +375,7 @@ def test_every_requirement_of_a_peer_is_pinned(bench: ModuleType):
     assert used == table.environments.keys()
     for environment in table.environments.values():
         lines = environment.requirements.read_text().splitlines()
-        assert all("==" in line for line in lines if not line.startswith("#"))
+        assert all(re.search("==|@[0-9a-f]{40}$", line) for line in lines if not line.startswith("#"))
         assert environment.versions().keys() == set(environment.measured)
 
 
@@ -373,7 +393,8 @@ SCRIPTED = ("import", "query", "winners", "elo", "runner")
 @pytest.mark.slow
 def test_our_own_commands_run_on_a_hundred_debates(bench: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture):
     """Cases with every script of ours, once, so that none can rot; the others run commands that have tests."""
-    where = {"--folder": "work", "--results": "results.json", "--page": "page.md"}
+    (tmp_path / "readme.md").write_text(README.format(table=""))
+    where = {"--folder": "work"} | WRITTEN
     options = [part for option, name in where.items() for part in (option, str(tmp_path / name))]
     assert bench.main([*SCRIPTED, "--no-peers", "--sizes", "100", "--repeat", "1", *options]) == 0
     said = capsys.readouterr().out

@@ -198,7 +198,7 @@ _FOUND = """async (words) => {
 
 @needs_mkdocs
 @pytest.mark.slow
-def test_the_search_finds_every_command_and_mart_in_a_browser_without_a_request_to_another_host(
+def test_the_search_finds_every_command_mart_and_option_in_a_browser_without_a_request_to_another_host(
     site: Path, browser: Browser
 ):
     where = {name: f"/commands/{name}.html" for name in COMMANDS}
@@ -206,6 +206,7 @@ def test_the_search_finds_every_command_and_mart_in_a_browser_without_a_request_
         for mart in re.findall(r'<h2 id="(marts-\w+)">', page.read_text(encoding="utf-8")):
             where[mart.replace("-", ".")] = f"/sql/{page.name}#{mart}"
     assert set(where) == set(COMMANDS) | marts()
+    where |= {"--sql-console": "/commands/report.html", "--no-browser": "/commands/view.html"}
     with watched(browser, site_address(site)) as opened:
         page = opened.open(f"{site_address(site)}index.html")
         page.locator(".md-search__input").click()

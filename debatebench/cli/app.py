@@ -7,19 +7,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, mcp, prompts, query, runs, show, warehouse
-from debatebench.cli import init as configure
-from debatebench.cli import plot as picture
-from debatebench.cli import report as publish
-from debatebench.cli import run as play
-from debatebench.cli import sql_models as models
-from debatebench.cli import upload as store
-from debatebench.cli import view as look
 from debatebench.cli.activity_display import shown_activity
 from debatebench.cli.common import note, note_error, say
 from debatebench.cli.completion import PROGRAM, words_to_complete
@@ -31,45 +24,42 @@ from debatebench.shared.extensions import fault_of_package
 from debatebench.shared.memory import out_of_memory, spare_address_space
 from debatebench.shared.version import __version__
 
-GROUPS: dict[str, dict[str, Callable[..., None]]] = {
-    "Begin": {"init": configure.init, "import": warehouse.import_, "prompts": prompts.prompts},
-    "Play": {"run": play.run, "retry": play.retry},
-    "Judge": {"judge": judge.judge, "probe-judges": judge.probe_judges, "annotate": annotate.annotate},
+GROUPS: dict[str, dict[str, str]] = {
+    "Begin": {"init": "init.init", "import": "warehouse.import_", "prompts": "prompts.prompts"},
+    "Play": {"run": "run.run", "retry": "run.retry"},
+    "Judge": {"judge": "judge.judge", "probe-judges": "judge.probe_judges", "annotate": "annotate.annotate"},
     "Look": {
-        "runs": runs.runs,
-        "view": look.view,
-        "show-leaderboard": show.show_leaderboard,
-        "inspect-debate": show.inspect_debate,
-        "query": query.query,
-        "sql": query.sql,
-        "mcp": mcp.serve_assistant,
+        "runs": "runs.runs",
+        "view": "view.view",
+        "show-leaderboard": "show.show_leaderboard",
+        "inspect-debate": "show.inspect_debate",
+        "query": "query.query",
+        "sql": "query.sql",
+        "mcp": "mcp.serve_assistant",
     },
-    "Compare": {"compare": compare.compare, "gate": compare.gate},
+    "Compare": {"compare": "compare.compare", "gate": "compare.gate"},
     "Publish": {
-        "report": publish.report,
-        "plot": picture.plot,
-        "summarize": show.summarize,
-        "sample-debates": show.sample_debates,
-        "rate": warehouse.rate,
-        "export": export.export,
-        "upload": store.upload,
+        "report": "report.report",
+        "plot": "plot.plot",
+        "summarize": "show.summarize",
+        "sample-debates": "show.sample_debates",
+        "rate": "warehouse.rate",
+        "export": "export.export",
+        "upload": "upload.upload",
     },
     "SQL models": {
-        "build": warehouse.build,
-        "test": models.run_tests,
-        "lineage": models.lineage,
-        "diff-models": models.diff_models,
-        "transpile": models.transpile,
-        "docs": models.docs,
+        "build": "warehouse.build",
+        "test": "sql_models.run_tests",
+        "lineage": "sql_models.lineage",
+        "diff-models": "sql_models.diff_models",
+        "transpile": "sql_models.transpile",
+        "docs": "sql_models.docs",
     },
-    "Care": {"land": warehouse.land, "doctor": doctor.doctor},
+    "Care": {"land": "warehouse.land", "doctor": "doctor.doctor"},
 }
-"""Every command by its name, in the groups and order of `--help`."""
+"""Every command by its name, in the groups and order of `--help`: its file in this folder, and its function."""
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
-WITH_SUBCOMMANDS: dict[str, Callable[[], typer.Typer]] = {
-    "prompts": prompts.make_group,
-    "runs": runs.make_group,
-}
+WITH_SUBCOMMANDS = {"prompts": "prompts.make_group", "runs": "runs.make_group"}
 ALIASES = {
     "run-tournament": "run",
     "recompute-ratings": "rate",
@@ -87,9 +77,19 @@ FORMER_OPTIONS = {
     "run": {"--print": "--format"},
 }
 """Options as the version before called them: command → former → the option or argument now."""
+_WORDS = {*COMMANDS, *ALIASES, *FORMER_GROUPS}
+_EXAMPLES = {"run": "run.EXAMPLES", "judge": "judge.JUDGE_EXAMPLES", "probe-judges": "judge.PROBE_EXAMPLES"}
 
 
-_EXAMPLES = {"run": play.EXAMPLES, "judge": judge.JUDGE_EXAMPLES, "probe-judges": judge.PROBE_EXAMPLES}
+def command_named(name: str) -> Callable[..., None]:
+    """The function behind a command. Only its file is imported: to import them all takes as long as a query."""
+    found: Callable[..., None] = _part(COMMANDS[name])
+    return found
+
+
+def _part(path: str) -> Any:
+    file, _, name = path.partition(".")
+    return getattr(import_module(f"debatebench.cli.{file}"), name)
 
 
 def _print_version(wanted: bool) -> None:
@@ -114,9 +114,11 @@ def _global_options(
 def make_app(arguments: Sequence[str]) -> typer.Typer:
     """The application for a command line.
 
-    Commands that `arguments` does not name have only their name and first line, which is all that the overview shows:
-    computing the options of every command takes longer than everything else in `--help`.
+    Commands that `arguments` does not name have only their name and, for the overview, their first line: computing the
+    options of every command takes longer than everything else in `--help`.
     """
+    named = next((place for place, word in enumerate(arguments) if word in _WORDS), len(arguments))
+    is_overview = named == len(arguments) or "--help" in arguments[:named]
     # Without rich's markup and tracebacks, `--help` starts twice as fast and an error stays on one line.
     app = typer.Typer(
         name=PROGRAM,
@@ -128,37 +130,39 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(_global_options)
     for group, commands in GROUPS.items():
-        for name, command in commands.items():
+        for name in commands:
             if name in arguments and name in WITH_SUBCOMMANDS:
-                app.add_typer(WITH_SUBCOMMANDS[name](), name=name, rich_help_panel=group)
+                app.add_typer(_part(WITH_SUBCOMMANDS[name])(), name=name, rich_help_panel=group)
             elif name in arguments:
-                _add(app, name, command, rich_help_panel=group)
+                _add(app, name, rich_help_panel=group)
             else:
-                app.command(name, rich_help_panel=group)(_by_name_only(command))
-    for alias, name in ALIASES.items():
+                text = command_named(name).__doc__ if is_overview else None
+                app.command(name, rich_help_panel=group)(_by_name_only(text))
+    for alias in ALIASES:
         if alias in arguments:
-            _add(app, alias, COMMANDS[name], hidden=True)
+            _add(app, alias, hidden=True)
     for word, names in FORMER_GROUPS.items():
         if word in arguments:
             former = typer.Typer(help="The same commands without this word.", no_args_is_help=True)
             for name in names:
-                _add(former, name, COMMANDS[name])
+                _add(former, name)
             app.add_typer(former, name=word, hidden=True)
     return app
 
 
-def _add(app: typer.Typer, name: str, command: Callable[..., None], **settings: Any) -> None:
+def _add(app: typer.Typer, name: str, **settings: Any) -> None:
     of = ALIASES.get(name, name)
-    app.command(name, cls=command_class(FORMER_OPTIONS.get(of, {})), epilog=_EXAMPLES.get(of), **settings)(
-        with_groups(command)
+    examples = _part(_EXAMPLES[of]) if of in _EXAMPLES else None
+    app.command(name, cls=command_class(FORMER_OPTIONS.get(of, {})), epilog=examples, **settings)(
+        with_groups(command_named(of))
     )
 
 
-def _by_name_only(command: Callable[..., None]) -> Callable[[], Any]:
+def _by_name_only(text: str | None) -> Callable[[], Any]:
     def listed() -> None:
         raise AssertionError("a command that is only listed cannot be called")
 
-    listed.__doc__ = command.__doc__
+    listed.__doc__ = text
     return listed
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -60,6 +60,30 @@ RunTagsOption = Annotated[
         "judges stored debates."
     ),
 ]
+CompareOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--compare",
+        metavar="BASELINE CANDIDATE",
+        help="Compare these two runs or benchmark versions. Repeatable. Default: each run with an older one, like for "
+        "like where there is one.",
+        autocompletion=run_tags,
+    ),
+]
+FrontOption = Annotated[
+    str | None,
+    typer.Option(
+        "--front",
+        help="The run on the front page. Default: the run that was pinned last, else the newest tournament.",
+        autocompletion=run_tags,
+    ),
+]
+TitleOption = Annotated[str | None, typer.Option("--title", help="What the site is called. Default: debatebench.")]
+
+
+def pairs_of(compare: list[str] | None) -> list[tuple[str, str]]:
+    """The pairs of `CompareOption`: typer has no type for a repeated option of two values."""
+    return cast("list[tuple[str, str]]", compare or [])
 
 
 class Engine(StrEnum):

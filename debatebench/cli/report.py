@@ -6,12 +6,20 @@ import os
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import built_workspace, chosen_runs, of_run, say
-from debatebench.cli.completion import run_tags
+from debatebench.cli.common import (
+    CompareOption,
+    FrontOption,
+    TitleOption,
+    built_workspace,
+    chosen_runs,
+    of_run,
+    pairs_of,
+    say,
+)
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,25 +40,9 @@ def report(
     run_tag: Annotated[
         list[str] | None, of_run(help="Report only this run. Repeatable. Default: all that are not excluded.")
     ] = None,
-    compare: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--compare",
-            metavar="BASELINE CANDIDATE",
-            help="Compare these two runs or benchmark versions. Repeatable. Default: each run with an older one, like "
-            "for like where there is one.",
-            autocompletion=run_tags,
-        ),
-    ] = None,
-    front: Annotated[
-        str | None,
-        typer.Option(
-            "--front",
-            help="The run on the front page. Default: the run that was pinned last, else the newest tournament.",
-            autocompletion=run_tags,
-        ),
-    ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="What the site is called. Default: debatebench.")] = None,
+    compare: CompareOption = None,
+    front: FrontOption = None,
+    title: TitleOption = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out-dir", help="Folder for the site. Default: reports/site.")
     ] = None,
@@ -126,8 +118,6 @@ def report(
     workspace = built_workspace(context)
     target = out_dir or workspace.reports / "site"
     check_output_folder(workspace, target, marks=MARKS)
-    # An option of two values, repeated, is a list of pairs, for which typer has no type.
-    pairs = cast("list[tuple[str, str]]", compare or [])
     places = [duckdb_wasm] if duckdb_wasm is not None else list(dict.fromkeys([workspace.root, Path()]))
     wasm = find_wasm(places) if sql_console else None
     index = build_site(
@@ -135,7 +125,7 @@ def report(
         workspace.files("reports", "**/*"),
         target,
         run_tags=run_tag,
-        compare=pairs,
+        compare=pairs_of(compare),
         title=title,
         front=front,
         journals=workspace.journal if with_calls else None,

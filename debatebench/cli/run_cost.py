@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from debatebench.cli.common import ask, note, now, print_records, say, warn
 from debatebench.cli.run_report import is_all_simulated
 from debatebench.cli.stored_answers import stored_latencies, with_stored_use
-from debatebench.journal.shards import journal_at
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.formats import Format
@@ -57,6 +56,7 @@ def expected_run(
     workspace: Workspace, plan: Plan, part: PlanPart | None, settings: RunSettings, *, is_built: bool = True
 ) -> ExpectedRun:
     """Check all that the run checks before its first request, with its errors, and estimate what is left."""
+    from debatebench.journal.shards import journal_at
     from debatebench.plan.estimate import estimate
     from debatebench.play.before_run import check_run
     from debatebench.warehouse.sources import check_before_run

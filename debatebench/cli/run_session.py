@@ -10,10 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.cli import run_cost
 from debatebench.cli.common import note, now, warn
 from debatebench.cli.stored_answers import with_stored_use
-from debatebench.journal.shards import check_place, journal_at, place_plan
 from debatebench.shared.amounts import amount_text, known_names
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 from debatebench.shared.formats import Format
@@ -44,6 +42,8 @@ def play_session(
 
     `plan_file` is the file that the plan is from, if it is frozen in one. A shard of it does not land by itself.
     """
+    from debatebench.cli import run_cost
+    from debatebench.journal.shards import check_place, place_plan
     from debatebench.play.before_run import RunSettings
     from debatebench.play.retries import RetryPolicy
 
@@ -119,6 +119,7 @@ def _play(
         note_missing,
         print_report,
     )
+    from debatebench.journal.shards import journal_at
     from debatebench.plan.stored_use import StoredUse
     from debatebench.play.progress import Progress
     from debatebench.play.runner import play_run

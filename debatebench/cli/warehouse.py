@@ -115,8 +115,9 @@ def _note_left_out(workspace: Workspace, run_tags: set[str]) -> None:
 
     if not run_tags:
         return
+    only = next(iter(run_tags)) if len(run_tags) == 1 else None
     with closing(open_for_query(workspace.database)) as con:
-        for each in left_out(con):
+        for each in left_out(con, only):
             if each.run_tag in run_tags and each.kind in _OF_DATA:
                 note(f"{each.run_tag}: {each.sentence}")
 

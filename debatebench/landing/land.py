@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from debatebench.landing.run_settings import run_settings
 from debatebench.query.run_tags import landing_columns, landing_order
@@ -79,10 +80,19 @@ def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable
     return land_rows(con, run_tag, (record.row() for record in records))
 
 
+class Query(NamedTuple):
+    """A query ($run_tag, $paths) of rows that DuckDB reads from files as they are, and the table that they land in."""
+
+    table: str
+    sql: str
+    paths: Sequence[Path]
+
+
 class RowFiles:
     """Rows to land: one NDJSON file per table, which DuckDB reads five times faster than rows from Python.
 
-    The caller owns the folder, and calls `close` before the rows land.
+    Rows without JSON are only counted, because a `Query` reads them. The caller owns the folder, and calls `close`
+    before the rows land.
     """
 
     def __init__(self, folder: Path, run_tag: str) -> None:
@@ -97,14 +107,27 @@ class RowFiles:
         table, tag, columns, lines = row
         if tag != self.run_tag:
             raise DamagedDataError(f"A record of {table} has a run tag other than '{self.run_tag}'.")
+        self.counts[table] += lines
+        if not columns:
+            return
         file = self._files.get(table)
         if file is None:
-            path = self.folder / f"{table}.ndjson"
-            file = self._files[table] = open(path, "wb", buffering=_BUFFER)  # noqa: SIM115
+            file = self._files[table] = open(self.path(table), "wb", buffering=_BUFFER)  # noqa: SIM115
         file.write(columns + b"\n")
-        self.counts[table] += lines
         if len(columns) > self.longest:
             self.longest = len(columns)
+
+    def path(self, table: str) -> Path:
+        """The file of a table, which is there if rows were written to it."""
+        return self.folder / f"{table}.ndjson"
+
+    def clear(self) -> None:
+        """Forget what was written."""
+        self.close()
+        for table in self._files:
+            self.path(table).unlink()
+        self._files.clear()
+        self.counts.clear()
 
     def write_all(self, rows: Iterable[Row]) -> None:
         """Write every row, as `write` does."""
@@ -118,7 +141,12 @@ class RowFiles:
 
 
 def land_rows(
-    con: duckdb.DuckDBPyConnection, run_tag: str, rows: Iterable[Row], *, added_to: Collection[str] = ()
+    con: duckdb.DuckDBPyConnection,
+    run_tag: str,
+    rows: Iterable[Row],
+    *,
+    added_to: Collection[str] = (),
+    queries: Collection[Query] = (),
 ) -> dict[str, int]:
     """Land `rows` as `land_files` does. Rows are streamed: memory does not grow with their number."""
     with _rows_folder(con) as folder:
@@ -127,7 +155,7 @@ def land_rows(
             files.write_all(rows)
         finally:
             files.close()
-        return land_files(con, files, added_to=added_to)
+        return land_files(con, files, added_to=added_to, queries=queries)
 
 
 def land_run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, int]:
@@ -154,11 +182,18 @@ def land_missing_settings(con: duckdb.DuckDBPyConnection) -> None:
             land_run_settings(con, run_tag)
 
 
-def land_files(con: duckdb.DuckDBPyConnection, files: RowFiles, *, added_to: Collection[str] = ()) -> dict[str, int]:
+def land_files(
+    con: duckdb.DuckDBPyConnection,
+    files: RowFiles,
+    *,
+    added_to: Collection[str] = (),
+    queries: Collection[Query] = (),
+) -> dict[str, int]:
     """Replace everything landed under a run tag, and return the resulting number of rows per table.
 
-    Tables in `added_to` keep their rows. There must be exactly one row of a run, and keys must be unique; otherwise
-    nothing changes and `DamagedDataError` says what is wrong.
+    Tables in `added_to` keep their rows. `queries` are those of the rows that `files` only counted. There must be
+    exactly one row of a run, and keys must be unique; otherwise nothing changes and `DamagedDataError` says what is
+    wrong.
     """
     run_tag = files.run_tag
     if files.counts["runs"] != 1:
@@ -169,6 +204,9 @@ def land_files(con: duckdb.DuckDBPyConnection, files: RowFiles, *, added_to: Col
         remove_run(con, run_tag, except_from=added_to)
         expected = Counter({name: _count(con, name, run_tag) for name in added_to}) + files.counts
         _load(con, files)
+        for query in queries:
+            paths = [_pattern_of(path) for path in query.paths]
+            con.execute(f"insert into raw.{query.table} by name {query.sql}", {"run_tag": run_tag, "paths": paths})
         for name, count in expected.items():
             _check_rows(con, name, run_tag, count)
         return {**expected, **land_run_settings(con, run_tag)}
@@ -193,13 +231,20 @@ def _count(con: duckdb.DuckDBPyConnection, name: str, run_tag: str) -> int:
 def _load(con: duckdb.DuckDBPyConnection, files: RowFiles) -> None:
     longest = max(files.longest + 1, _USUAL_ROW)
     for name in files.counts:
+        if not files.path(name).exists():
+            continue
         columns = ", ".join(f"{column}: '{sql_type}'" for column, sql_type in column_types(TABLES[name]).items())
         con.execute(
             f"insert into raw.{name} select * from read_json(?, format = 'newline_delimited', records = true, "
             f"compression = 'none', hive_partitioning = false, columns = {{{columns}}}, "
             f"maximum_object_size = {longest})",
-            [str(files.folder / f"{name}.ndjson")],
+            [str(files.path(name))],
         )
+
+
+def _pattern_of(path: Path) -> str:
+    """The pattern for DuckDB that matches this path alone."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
 
 
 def _check_rows(con: duckdb.DuckDBPyConnection, name: str, run_tag: str, count: int) -> None:

@@ -9,10 +9,11 @@ from debatebench.query.relations import has_relation
 if TYPE_CHECKING:
     import duckdb
 
+# Of one run it is asked with `=`, which DuckDB moves to the tables that are read; `$1 is null or …` it would not move.
 _LEFT_OUT = """
 select run_tag, kind, judge_id, is_warning, explanation
 from marts.left_out
-where $run_tag is null or run_tag = $run_tag
+{where}
 order by run_tag, kind, judge_id
 """
 
@@ -36,4 +37,5 @@ def left_out(con: duckdb.DuckDBPyConnection, run_tag: str | None = None) -> list
     """What does not count in a run, or in each run; nothing in a warehouse that was built without `marts.left_out`."""
     if not has_relation(con, "marts.left_out"):
         return []
-    return [LeftOut(*row) for row in con.execute(_LEFT_OUT, {"run_tag": run_tag}).fetchall()]
+    where, values = ("", []) if run_tag is None else ("where run_tag = ?", [run_tag])
+    return [LeftOut(*row) for row in con.execute(_LEFT_OUT.format(where=where), values).fetchall()]

@@ -55,24 +55,23 @@ def columns_of_all(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
     return found
 
 
-def contract_breaches(
-    con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str] | None = None
-) -> list[str]:
+def contract_breaches(con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str]) -> list[str]:
     """What breaks an enforced contract: columns that are missing, not promised, without a type, or of another type.
 
-    `columns` are the columns of the SQL model, if they are already known.
+    `columns` are the columns that the SQL model has, with their DuckDB types.
     """
     promised = {column.name.lower(): column.data_type for column in model.properties.columns}
     untyped = [f"{name} has no data_type" for name, data_type in promised.items() if data_type is None]
-    actual = actual_columns(con, model.name) if columns is None else columns
-    found = {name.lower(): data_type for name, data_type in actual.items()}
+    found = {name.lower(): data_type for name, data_type in columns.items()}
     surplus = [f"{name} is not in the contract" for name in found if name not in promised]
     return [*untyped, *surplus, *_differences(con, model, found)]
 
 
-def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel, descriptions: Descriptions) -> list[str]:
+def description_gaps(
+    con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str], descriptions: Descriptions
+) -> list[str]:
     """What is wrong with its columns: no description, a wrong name or type, or not there although the YAML has it."""
-    found = {name.lower(): data_type for name, data_type in actual_columns(con, model.name).items()}
+    found = {name.lower(): data_type for name, data_type in columns.items()}
     silent = [f"{name} is not described" for name in found if not descriptions.text(model.name, name)]
     return [*silent, *descriptions.project.domain.misnamed_columns(model, found), *_differences(con, model, found)]
 

@@ -32,12 +32,12 @@ debatebench.debates.makeFilters = (box, change) => {
   const TEXTS = {
     side: { pro: "for (pro)", con: "against (con)" },
     result: { win: "won", loss: "lost", tie: "tied", none: "no decision" },
-    winner: { none: "no decision" },
-    vote: { none: "not usable" },
+    winner: { pro: "for (pro)", con: "against (con)", none: "no decision" },
+    vote: { pro: "for (pro)", con: "against (con)", none: "not usable" },
     split: { 1: "judges disagree", 0: "judges agree" },
     rated: { 1: "counted", 0: "not counted" },
     category: { "": "no category" },
-    weakness: { any: "any" },
+    weakness: { any: "any weakness" },
     flagged: { any: "for any reason", ...lists.FLAGS },
   };
   const ORDERS = {
@@ -161,7 +161,8 @@ debatebench.debates.makeFilters = (box, change) => {
     const chosen = filters.get(name) ?? null;
     const options = optionsOf(name, counts, chosen);
     const text = (value) => {
-      const shown = TEXTS[name]?.[value] ?? (name === "topic" ? (motions.get(value) ?? value) : value);
+      const named = { topic: () => motions.get(value) ?? value, weakness: () => lists.words(value) };
+      const shown = TEXTS[name]?.[value] ?? named[name]?.() ?? value;
       const count = counts && (counts.get(value) ?? 0);
       const short = shown.length > 70 ? `${shown.slice(0, 69)}…` : shown;
       return counts ? `${visible(short)} (${count.toLocaleString("en")})` : visible(short);

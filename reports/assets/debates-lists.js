@@ -434,5 +434,8 @@ debatebench.debates.lists = (() => {
     return rows(all, { calls: parts[number - starts[part]] }, "calls");
   };
 
-  return { callsOf, loadAll, filtered, sorted, textsOf, NAMES, ORDERS, FLAGS };
+  // A key of the warehouse as people read it.
+  const words = (key) => key.replaceAll("_", " ");
+
+  return { callsOf, loadAll, filtered, sorted, textsOf, words, NAMES, ORDERS, FLAGS };
 })();

@@ -267,7 +267,7 @@ debatebench.debates.view = (() => {
     const weaknesses = all.names.weaknesses.values[all.weaknesses[at]];
     if (weaknesses) {
       const words = weaknesses.map(([side, type, dimension]) =>
-        [`${type.replaceAll("_", " ")} in ${side}'s speeches`, dimension && `which should lower ${dimension.replaceAll("_", " ")}`]
+        [`${lists.words(type)} in ${side}'s speeches`, dimension && `which should lower ${lists.words(dimension)}`]
           .filter(Boolean)
           .join(", "),
       );

@@ -86,20 +86,28 @@ team_patterns as (
 
 ),
 
+debate_scores as (
+
+    select
+        run_tag, debate_id, dimension,
+        list_sort(list(pro_score)) as pro_scores,
+        list_sort(list(con_score)) as con_scores
+
+    from marts.verdict_scores
+    group by run_tag, debate_id, dimension
+    having count(*) > 1
+
+),
+
+-- Joined after the scores are lists: there are fewer of them, and they are grouped by less.
 score_lists as (
 
     select
-        verdict_scores.run_tag, verdict_scores.dimension, panels.cluster_unit, panels.cluster_id,
-        panels.is_first, panels.is_first_of_size,
-        list_sort(list(verdict_scores.pro_score)) as pro_scores,
-        list_sort(list(verdict_scores.con_score)) as con_scores
+        debate_scores.run_tag, debate_scores.dimension, panels.cluster_unit, panels.cluster_id,
+        panels.is_first, panels.is_first_of_size, debate_scores.pro_scores, debate_scores.con_scores
 
-    from marts.verdict_scores
+    from debate_scores
     inner join panels using (run_tag, debate_id)
-    group by
-        verdict_scores.run_tag, verdict_scores.debate_id, verdict_scores.dimension, panels.cluster_unit,
-        panels.cluster_id, panels.is_first, panels.is_first_of_size
-    having count(*) > 1
 
 ),
 

@@ -50,7 +50,11 @@ MISSPELT: dict[str, dict[tuple[str, ...], str]] = {
     "show-leaderboard": {("--run-tag", "demmo"): "demo"},
     "inspect-debate": {("0", "--run-tag", "demmo"): "demo"},
     "report": {("--run-tag", "demmo"): "demo", ("--compare", "demmo", "second"): "demo", ("--front", "demmo"): "demo"},
-    "view": {("--run-tag", "demmo", "--no-browser"): "demo"},
+    "view": {
+        ("--run-tag", "demmo", "--no-browser"): "demo",
+        ("--compare", "demmo", "second", "--no-browser"): "demo",
+        ("--front", "demmo", "--no-browser"): "demo",
+    },
     "plot": {("--run-tag", "demmo"): "demo", ("--select", "leaderbord"): "leaderboard"},
     "summarize": {("--run-tag", "demmo"): "demo"},
     "sample-debates": {("--run-tag", "demmo"): "demo"},

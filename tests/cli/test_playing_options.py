@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from debatebench.cli import playing_options as opt
 from debatebench.cli import run as playing
-from debatebench.cli.app import COMMANDS, make_app
+from debatebench.cli.app import command_named, make_app
 from debatebench.cli.option_groups import with_groups
 from debatebench.judges import BASELINES, METHODS
 from debatebench.plan.plan import PlanOptions
@@ -113,7 +113,7 @@ def test_commands_without_groups_keep_their_options():
         return [(p.name, p.opts, p.default, getattr(p, "help", None), p.required, type(p.type)) for p in params]
 
     for name in ("land", "query", "gate", "export"):
-        assert options_of(with_groups(COMMANDS[name])) == options_of(COMMANDS[name])
+        assert options_of(with_groups(command_named(name))) == options_of(command_named(name))
 
 
 @pytest.mark.slow

@@ -26,6 +26,17 @@ select id, 7 / n as v, n / 2 as w from t.rows
 --- division_by_zero_is_infinite_or_not_a_number
 select id, x / n as v, n / n as w, n / nullif(n, 0) as z from t.rows
 
+--- a_quotient_of_long_expressions_is_infinite_not_a_number_or_null
+select k, n,
+    (coalesce(n, 2) * 3 - 3 + id - id + whole[1] - whole[1]) / (n * 2 + n * 3 - n * 4 + id * 5 - id * 4 - id) as v,
+    (sum(n) over (partition by k order by id) + count(*) over (partition by k) * 0 - 3 - id + id)
+    / ((sum(n) over (partition by k order by id) - 3) / (count(n) over (partition by k order by id) * 2 - 2)) as w
+from t.rows
+
+--- a_quotient_of_long_sums
+select k, (sum(n * 2 + id - id) - sum(n) * 2 - 1) / (count(n) * 2 - count(*) * 2 + count(n + id) * 3 - count(n) * 3) as v
+from t.rows group by k
+
 --- numbers_that_are_finite_infinite_or_none
 select id, isfinite(x / n) as v, isinf(x / n) as w, isnan(0 / n) as z, isfinite(d) as y from t.rows
 

@@ -7,6 +7,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +22,12 @@ from imported import ORIGINAL
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
 from debatebench.landing.importers import debatebench_source, importer_of, kept
-from debatebench.landing.importers.base import Imported
+from debatebench.landing.importers.base import BadSourceError, Imported, NotPlainError, PlainRows
+from debatebench.landing.importers.debatebench_rows import landed_scores
+from debatebench.landing.importers.debatebench_source import read_plain_debate
 from debatebench.landing.importers.kept import ImportManifest, kept_manifest, land_import
 from debatebench.landing.importers.store import add_import, importing
-from debatebench.landing.land import create_raw_tables, land_files
+from debatebench.landing.land import create_raw_tables
 from debatebench.shared.errors import BusyError, DamagedDataError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
@@ -57,8 +60,29 @@ def landed(workspace: Workspace, tag: str = "t") -> Rows:
 
 def landed_slowly(workspace: Workspace) -> Rows:
     """What lands where no line is read quickly."""
-    with mock.patch.object(debatebench_source, "_read_strictly", side_effect=ValueError):
+    with (
+        mock.patch.object(ImportManifest, "is_plain", return_value=False),
+        mock.patch.object(debatebench_source, "_read_strictly", side_effect=ValueError),
+    ):
         return landed(workspace)
+
+
+def is_plain(workspace: Workspace) -> bool:
+    manifest = kept_manifest(workspace.imports / "t")
+    return all(map(manifest.is_plain, manifest.parts))
+
+
+DETAILS = ("metadata", "cost_details")
+
+
+def without_details(value: Any) -> Any:
+    """The record without the free data that makes its line not plain."""
+    if isinstance(value, dict):
+        return {
+            key: dict.fromkeys(inner) if key in DETAILS and isinstance(inner, dict) else without_details(inner)
+            for key, inner in value.items()
+        }
+    return [without_details(inner) for inner in value] if isinstance(value, list) else value
 
 
 def with_id(record: Any, debate_id: str) -> Any:
@@ -174,26 +198,55 @@ def test_a_debate_lands_the_same_read_quickly_and_slowly(workspace: Workspace, n
     assert landed(workspace) == landed_slowly(workspace)
 
 
+NOT_PLAIN = {"scores in another order", "a dimension without a name"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_debate_without_details_lands_the_same_read_by_duckdb_and_slowly(workspace: Workspace, name: str):
+    case = json.loads(CASES[name]) if isinstance(CASES[name], bytes) else CASES[name]
+    plain = without_details(case)
+    spacious = json.dumps(with_id(plain, "d2"), indent=1).replace("\n", " \t\r").encode()
+    keep(workspace, plain, spacious, b"", b" \t\r")
+    assert is_plain(workspace) == (name not in NOT_PLAIN)
+    with mock.patch.object(kept, "read_import", wraps=kept.read_import) as reading:
+        found = landed(workspace)
+    reading.assert_called_once_with(workspace.imports / "t", "outlines")
+    assert found == landed_slowly(workspace)
+
+
 def are_accepted(record: Any) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.jsonl", record)
         return all(isinstance(unit, Imported) for unit in importer_of("debatebench").read(path, "t", "rows"))
 
 
-@settings(deadline=None, max_examples=12)
-@given(st.lists(st.tuples(mutated_debates(), st.sampled_from([None, "", "cities"])), min_size=5, max_size=15))
-def test_any_debates_land_the_same_read_quickly_and_slowly(records: list[tuple[Any, str | None]]):
+def are_plain_debate(record: Any) -> bool:
+    with suppress(NotPlainError, BadSourceError):
+        landed_scores(read_plain_debate(line_of(record))[0])
+        return True
+    return False
+
+
+@settings(deadline=None, max_examples=16)
+@given(
+    st.lists(st.tuples(mutated_debates(), st.sampled_from([None, "", "cities"])), min_size=5, max_size=15),
+    st.booleans(),
+)
+def test_any_debates_land_the_same_read_quickly_and_slowly(records: list[tuple[Any, str | None]], are_plain: bool):
     for number, (record, category) in enumerate(records):
         if isinstance(record.get("transcript"), dict):
             topic = {"id": "t1", "motion": "m", "category": category}
             record["transcript"] |= {"debate_id": f"d{number}", "topic": topic}
-    accepted = [record for record, _ in records if are_accepted(record)]
+    found = [without_details(record) if are_plain else record for record, _ in records]
+    accepted = list(filter(are_plain_debate if are_plain else are_accepted, found))
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder) / "workspace")
-        keep(workspace, changed("transcript", "topic", to={"id": "t2", "motion": "m"}), *accepted)
-        found = landed(workspace)
-        assert found == landed_slowly(workspace)
-        assert len(found["debates"]) == 1 + len(accepted)
+        first = changed("transcript", "topic", to={"id": "t2", "motion": "m"})
+        keep(workspace, without_details(first) if are_plain else first, *accepted)
+        assert not are_plain or is_plain(workspace)
+        tables = landed(workspace)
+        assert tables == landed_slowly(workspace)
+        assert len(tables["debates"]) == 1 + len(accepted)
 
 
 def test_the_golden_debates_land_the_same_read_quickly_and_slowly(shared: Path, workspace: Workspace):
@@ -201,14 +254,22 @@ def test_the_golden_debates_land_the_same_read_quickly_and_slowly(shared: Path, 
     assert landed(workspace) == landed_slowly(workspace)
 
 
-@pytest.mark.parametrize("source", [[USUAL], [USUAL, *ORIGINAL.read_bytes().splitlines(), USUAL]])
+@pytest.mark.parametrize(
+    "source",
+    [
+        [USUAL],
+        [without_details(USUAL)],
+        [without_details(USUAL), without_details(USUAL)],
+        [without_details(USUAL), *ORIGINAL.read_bytes().splitlines(), without_details(USUAL)],
+    ],
+)
 def test_the_rows_that_the_first_import_offers_are_those_that_landing_would_read(
     workspace: Workspace, tmp_path: Path, source: list[Any]
 ):
     with importing(workspace, "t", "debatebench", write(tmp_path / "a.jsonl", *source)) as report:
         files = report.rows
         assert files is not None
-        offered = landed_by(lambda con: land_files(con, files))
+        offered = landed_by(lambda con: land_import(con, workspace.imports / "t", rows=files))
     assert offered == landed(workspace)
     assert not files.folder.exists()
 
@@ -260,19 +321,30 @@ def test_lines_are_checked_again_unless_the_same_rules_accepted_them(workspace: 
         assert check.called
 
 
-def test_blank_lines_and_windows_line_ends_do_not_matter(workspace: Workspace):
-    keep(workspace, b"", USUAL, b" \t", b"\x0b", b"\r", line_of(with_id(USUAL, "d-2")) + b"\r", b"")
+BOTH = pytest.mark.parametrize("usual", [USUAL, without_details(USUAL)], ids=["with details", "plain"])
+
+
+@BOTH
+def test_blank_lines_and_windows_line_ends_do_not_matter(workspace: Workspace, usual: Any):
+    keep(workspace, b"", usual, b" \t", b"\x0b", b"\r", line_of(with_id(usual, "d-2")) + b"\r", b"")
+    assert is_plain(workspace) == (usual is not USUAL)
     assert [row[1:3] for row in landed(workspace)["debates"]] == [("d-2", 1), ("d-usual", 0)]
 
 
-def test_files_of_a_folder_land_in_order_of_their_names(workspace: Workspace, tmp_path: Path):
+@BOTH
+def test_files_of_a_folder_land_in_order_of_their_names(workspace: Workspace, tmp_path: Path, usual: Any):
     folder = tmp_path / "source"
     folder.mkdir()
     for number in range(12):
-        write(folder / f"{11 - number:02d}.jsonl", with_id(USUAL, f"d{number}"), with_id(USUAL, f"e{number}"))
+        # As patterns, some of these names would match others.
+        name = f"{11 - number:02d}{'*' if number < 6 else '[1]?'}.jsonl"
+        write(folder / name, with_id(usual, f"d{number}"), with_id(usual, f"e{number}"))
     add_import(workspace, "t", "debatebench", folder)
     expected = [name for number in range(11, -1, -1) for name in (f"d{number}", f"e{number}")]
-    assert [row[1] for row in sorted(landed(workspace)["debates"], key=lambda row: row[2])] == expected
+    found = landed(workspace)
+    assert is_plain(workspace) == (usual is not USUAL)
+    assert [row[1] for row in sorted(found["debates"], key=lambda row: row[2])] == expected
+    assert found == landed_slowly(workspace)
 
 
 def other_winner(record: Any) -> Any:
@@ -297,18 +369,19 @@ HISTORIES = {
 }
 
 
+@pytest.mark.parametrize("are_plain", [False, True])
 @pytest.mark.parametrize("name", HISTORIES)
-def test_parts_land_one_by_one_as_all_at_once(workspace: Workspace, name: str):
+def test_parts_land_one_by_one_as_all_at_once(workspace: Workspace, name: str, are_plain: bool):
     folder = workspace.imports / "t"
     landed_sha256 = None
     with duckdb.connect() as con:
         create_raw_tables(con)
         for part in HISTORIES[name]:
-            keep(workspace, *part, replace=True)
+            keep(workspace, *(without_details(part) if are_plain else part), replace=True)
             counts = land_import(con, folder, landed_sha256)
             landed_sha256 = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
             one_by_one = rows(con)
-            assert one_by_one == landed(workspace)
+            assert one_by_one == landed(workspace) == landed_slowly(workspace)
             assert counts == {table: len(found) for table, found in one_by_one.items() if found}
 
 
@@ -316,14 +389,15 @@ def sha256_of(manifest: ImportManifest) -> str:
     return hashlib.sha256(manifest.content().encode()).hexdigest()
 
 
-def test_a_new_part_is_added_without_reading_the_old_ones(workspace: Workspace):
-    keep(workspace, FIRST)
+@BOTH
+def test_a_new_part_is_added_without_reading_the_old_ones(workspace: Workspace, usual: Any):
+    keep(workspace, with_id(usual, "d-first"))
     folder = workspace.imports / "t"
     with duckdb.connect() as con:
         create_raw_tables(con)
         land_import(con, folder)
         landed_sha256 = sha256_of(kept_manifest(folder))
-        keep(workspace, SECOND)
+        keep(workspace, with_id(usual, "d-second"))
         all_at_once = landed(workspace)
         shutil.rmtree(folder / "0001")
         land_import(con, folder, landed_sha256)
@@ -341,6 +415,27 @@ def test_a_kept_file_that_was_changed_is_noticed_and_nothing_changes(workspace: 
         with pytest.raises(DamagedDataError, match=r"a.jsonl has changed since it was imported"):
             land_import(con, workspace.imports / "t")
         assert rows(con) == before
+
+
+def test_what_duckdb_cannot_read_after_all_is_read_in_python(workspace: Workspace):
+    keep(workspace, without_details(FIRST))
+    expected = landed(workspace)
+    broken = PlainRows(2, {"turns": "select 'x'::integer as turn_index from (select $run_tag, $paths)"})
+    with mock.patch.object(kept, "importer_of", return_value=replace(importer_of("debatebench"), plain=broken)):
+        assert is_plain(workspace)
+        assert landed(workspace) == expected
+
+
+def test_a_line_that_duckdb_would_leave_out_is_noticed(workspace: Workspace):
+    keep(workspace, without_details(FIRST), without_details(SECOND))
+    plain = importer_of("debatebench").plain
+    assert plain is not None
+    short = PlainRows(plain.rules, plain.queries | {"turns": f"{plain.queries['turns']} limit 1"})
+    with (
+        mock.patch.object(kept, "importer_of", return_value=replace(importer_of("debatebench"), plain=short)),
+        pytest.raises(DamagedDataError, match=r"raw\.turns: \d+ records were read for run 't', but 1 arrived"),
+    ):
+        landed(workspace)
 
 
 def test_landing_a_tag_leaves_the_others(workspace: Workspace, tmp_path: Path):

@@ -258,7 +258,7 @@ def test_counts_beside_a_value_say_what_choosing_it_leaves(browser: Browser, sit
         go(page, "run=held&winner=pro")
         others = dict(text.rsplit(" (", 1) for text in page.locator("#filter-winner option").all_inner_texts()[1:])
         go(page, "run=held&winner=con")
-        assert found(page) == int(others["con"].rstrip(")"))
+        assert found(page) == int(others["against (con)"].rstrip(")"))
 
 
 def test_choices_are_in_the_address_and_back_and_forward_work(browser: Browser, site: Path) -> None:

@@ -47,7 +47,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def view(finished: Path) -> Iterator[ServedCommand]:
-    with ServedCommand(finished, "view") as server:
+    with ServedCommand(finished, "view", "--title", "Spring models", "--front", "done") as server:
         yield server
 
 
@@ -88,6 +88,7 @@ def test_the_address_leads_to_the_site_when_nothing_is_played(view: ServedComman
     assert page.status == 200
     assert "</html>" in page.text
     assert view.get("site/index.html").text == page.text
+    assert "· Spring models</title>" in page.text
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
-from debatebench.transform.contracts import description_gaps
+from debatebench.transform.contracts import columns_of_all, description_gaps
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.testing.data_tests import run_data_tests
 
@@ -338,7 +338,8 @@ def test_a_column_without_any_text_is_reported_and_inherited_ones_are_not(tmp_pa
     )
     con = raw_database()
     build(con, project)
-    assert description_gaps(con, project.models["marts.m"], Descriptions(project)) == ["y is not described"]
+    columns = columns_of_all(con)["marts.m"]
+    assert description_gaps(con, project.models["marts.m"], columns, Descriptions(project)) == ["y is not described"]
     failed = [result for result in run_data_tests(con, project) if result.status != "pass"]
     assert [(result.name, result.message) for result in failed] == [("description_marts.m", "y is not described")]
 

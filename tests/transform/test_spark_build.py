@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from built_warehouse import stored
-from command_line import debatebench
+from command_line import debatebench, debatebench_here
 from spark_rows import differences
 from spark_runs import compared_workspace
 
@@ -65,13 +65,16 @@ def target(workspace: Workspace, source: Path, tmp_path_factory: pytest.TempPath
     """What Spark built, although a worker was killed on the way."""
     target, temporary = tmp_path_factory.mktemp("target") / "built", tmp_path_factory.mktemp("temporary")
     command = [sys.executable, "-m", "debatebench", "--root", str(workspace.root), *build_command(source, target)]
-    environ = {**os.environ, "TMPDIR": str(temporary)}
+    environ = {**os.environ, "SPARK_LOCAL_DIRS": str(temporary)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as process:
         killed = kill_a_worker(temporary)
         out, err = process.communicate()
     assert killed
     assert process.returncode == 0, err
     assert out == f"{target} is up to date.\n"
+    assert not list(temporary.rglob("debatebench-worker-*")), (
+        "a killed worker leaves its files to Spark, which removes them"
+    )
     return target
 
 
@@ -93,7 +96,7 @@ def build_command(source: object, target: object, *more: str) -> list[str]:
 def kill_a_worker(temporary: Path) -> bool:
     """Kill the first Python worker of Spark that builds a family; False if none is seen in two minutes."""
     for _ in range(2400):
-        for folder in temporary.glob("debatebench-worker-*"):
+        for folder in temporary.glob("*/debatebench-worker-*"):
             os.kill(int(folder.name.split("-")[2]), signal.SIGKILL)
             return True
         time.sleep(0.05)
@@ -112,7 +115,7 @@ def test_every_sql_model_has_the_rows_of_duckdb(workspace: Workspace, target: Pa
 
 def test_a_second_build_has_nothing_to_do(workspace: Workspace, source: Path, target: Path):
     before = contents(target)
-    done = debatebench(workspace.root, *build_command(source, target))
+    done = debatebench_here(workspace.root, *build_command(source, target))
     assert (done.code, done.out) == (0, "Nothing has changed since the last build.\n"), done.err
     assert contents(target) == before
 

@@ -4,6 +4,7 @@ An installed package adds one by the entry point `debatebench.importers`.
 
 base.py                what an importer is
 debatebench.py         the original harness's JSONL
+debatebench_queries.py plain lines of the original → rows of turns and verdicts, in SQL
 debatebench_rows.py    a debate of the original → its rows
 debatebench_source.py  a line of the original → a checked debate
 debateflow.py          DebateFlow: debates with weaknesses, annotations

@@ -24,6 +24,10 @@ class BadSourceError(Exception):
     """A piece of a source violates its format; the message says in one sentence what is wrong and where."""
 
 
+class NotPlainError(Exception):
+    """A unit that is read for the purpose `plain` is not plain."""
+
+
 @dataclass(frozen=True, slots=True)
 class BadRecord:
     """A piece of the source that cannot be imported: its file and line, and the reason in one sentence."""
@@ -100,14 +104,28 @@ def visible_files(folder: Path, *suffixes: str) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if entry.suffix in suffixes and not entry.name.startswith("."))
 
 
-Purpose = Literal["rows", "digests", "accepted", "kept"]
+Purpose = Literal["rows", "plain", "digests", "accepted", "outlines", "kept"]
 """What a source is read for; units may lack what the purpose does not need.
 
 rows      checked, to land new units: they have everything
+plain     checked, to land new units where DuckDB reads the rows of some tables from the source itself: these rows are
+          only counted, and a unit from which it might read others raises `NotPlainError`
 digests   checked, to compare new units with kept ones: without rows
 accepted  to land kept units again, which the same rules have accepted: without digests
+outlines  as accepted, where all units were found to be plain
 kept      to compare kept units with new ones: only topics, run facts and a digest, which may be slow to compute
 """
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRows:
+    """Tables whose rows DuckDB reads from files of plain units: table → its query, with $run_tag and $paths.
+
+    `rules` is the version of what counts as plain; it grows whenever what was plain before would be so no longer.
+    """
+
+    rules: int
+    queries: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +140,7 @@ class Importer:
     `rules` is the version of the rules by which the format accepts units; it grows whenever something that was accepted
     before would be refused. Without it, kept units are checked again. `landed_facts` has, for each run fact, its place
     in a row of `raw.debates`: a format that has it holds only debates, and new ones are added to those that landed.
+    `plain` is what DuckDB reads from files of plain units.
     """
 
     expected: str
@@ -129,3 +148,4 @@ class Importer:
     read: Callable[[Path, str, Purpose], Iterator[Imported | BadRecord]]
     rules: int | None = None
     landed_facts: Mapping[str, str] | None = None
+    plain: PlainRows | None = None

@@ -13,11 +13,39 @@ from unicodedata import normalize
 import msgspec
 from msgspec import UNSET
 
-from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Importer, Purpose, visible_files
-from debatebench.landing.importers.debatebench_rows import Rows, debate_rows, dimension_names, landed_scores
-from debatebench.landing.importers.debatebench_source import read_accepted_debate, read_debate
+from debatebench.landing.importers.base import (
+    BadRecord,
+    BadSourceError,
+    Imported,
+    Importer,
+    NotPlainError,
+    PlainRows,
+    Purpose,
+    visible_files,
+)
+from debatebench.landing.importers.debatebench_queries import PLAIN_ROWS
+from debatebench.landing.importers.debatebench_rows import (
+    Rows,
+    counted_rows,
+    debate_rows,
+    dimension_names,
+    has_whole_scores,
+    landed_scores,
+)
+from debatebench.landing.importers.debatebench_source import (
+    read_accepted_debate,
+    read_debate,
+    read_outline,
+    read_plain_debate,
+)
 from debatebench.landing.importers.second_reader import Chunk, read_in_two, write_chunks
-from debatebench.landing.importers.strict_source import LARGEST_RECORD, json_lines, known, lines_between
+from debatebench.landing.importers.strict_source import (
+    LARGEST_RECORD,
+    has_byte_order_mark,
+    json_lines,
+    known,
+    lines_between,
+)
 from debatebench.shared.records import Debater, Dimension, Judge, Row, Topic
 from debatebench.shared.visible_text import plain_name
 
@@ -90,6 +118,8 @@ def read(path: Path, run_tag: str, purpose: Purpose) -> Iterator[Imported | BadR
         yield from _read_to_compare(path, run_tag)
         return
     for file in find_files(path):
+        if purpose == "plain" and has_byte_order_mark(file):
+            raise NotPlainError
         first = 0
         read_chunk = partial(_read_chunk, file, run_tag, purpose)
         for lines in read_in_two(file, read_chunk, _decode_lines, __name__, str(file), run_tag, purpose):
@@ -155,8 +185,8 @@ def _read_chunk(file: Path, run_tag: str, purpose: Purpose, chunk: Chunk) -> _Li
 
 def _read_line(number: int, text: bytes, run_tag: str, purpose: Purpose) -> _Line:
     try:
-        source, digest = (read_accepted_debate(text), b"") if purpose == "accepted" else read_debate(text)
-        scores = landed_scores(source)
+        source, digest = _source(text, purpose)
+        rows = _rows(source, run_tag, purpose)
     except BadSourceError as error:
         is_torn = not text.endswith((b"\n", b"}")) and len(text) <= LARGEST_RECORD
         return _Line(number, f"{error}{' The line has no end, so it is torn.' if is_torn else ''}")
@@ -170,9 +200,30 @@ def _read_line(number: int, text: bytes, run_tag: str, purpose: Purpose) -> _Lin
         dimensions=dimension_names(source),
         time=str(source.created_at) if source.created_at else None,
         digest=digest,
-        rows=() if purpose == "digests" else debate_rows(source, run_tag, scores),
+        rows=rows,
         **_outline(source),
     )
+
+
+def _source(text: bytes, purpose: Purpose) -> tuple[Any, bytes]:
+    """The debate in a line, and its digest where the purpose needs it."""
+    match purpose:
+        case "plain":
+            return read_plain_debate(text)
+        case "outlines":
+            return read_outline(text), b""
+        case "accepted":
+            return read_accepted_debate(text), b""
+    return read_debate(text)
+
+
+def _rows(source: Any, run_tag: str, purpose: Purpose) -> Rows:
+    if purpose == "outlines" or (purpose == "plain" and has_whole_scores(source)):
+        return counted_rows(source, run_tag)
+    scores = landed_scores(source)
+    if purpose == "digests":
+        return ()
+    return counted_rows(source, run_tag) if purpose == "plain" else debate_rows(source, run_tag, scores)
 
 
 def _outline(source: Any) -> dict[str, Any]:
@@ -243,6 +294,8 @@ IMPORTER = Importer(
     read,
     # In accepted lines no key and no turn or judge is repeated, no name is blank, and nothing is deep.
     rules=1,
+    # An earlier reader had rules 1.
+    plain=PlainRows(2, PLAIN_ROWS),
     landed_facts={
         "benchmark_version": "metadata ->> '$.benchmark_version'",
         "rubric_version": "metadata ->> '$.rubric_version'",

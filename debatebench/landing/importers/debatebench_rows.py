@@ -25,6 +25,12 @@ def landed_scores(source: Any) -> list[list[Raw]]:
     return [_scores(verdict, position) for position, verdict in enumerate(source.judges)]
 
 
+def has_whole_scores(source: Any) -> bool:
+    """Whether all scores are whole numbers, which are exact."""
+    sides = [side.scores.values() for verdict in source.judges for side in (verdict.pro, verdict.con) if side]
+    return all(all(map(float.is_integer, values)) for values in sides)
+
+
 def _scores(verdict: Any, position: int) -> list[Raw]:
     pro, con = scores_of(verdict.pro), scores_of(verdict.con)
     if pro.keys() != con.keys():
@@ -48,7 +54,6 @@ def debate_rows(source: Any, run_tag: str, scores: list[list[Raw]]) -> Rows:
     transcript = source.transcript
     debate_id = transcript.debate_id
     models = {"pro": transcript.pro_model_id, "con": transcript.con_model_id}
-    sides = [_ParticipantRow(run_tag, debate_id, side, model_id, side) for side, model_id in models.items()]
     turns = [_turn(turn, run_tag, debate_id, models[turn.speaker]) for turn in transcript.turns]
     verdicts = [
         _verdict(verdict, run_tag, debate_id, position, scores[position])
@@ -56,11 +61,30 @@ def debate_rows(source: Any, run_tag: str, scores: list[list[Raw]]) -> Rows:
     ]
     tables = (
         ("debates", [_debate(source, run_tag)]),
-        ("participants", sides),
+        ("participants", _sides(source, run_tag)),
         ("turns", turns),
         ("verdicts", verdicts),
     )
     return tuple([(table, len(rows), _write_rows(rows)[:-1]) for table, rows in tables if rows])
+
+
+def counted_rows(source: Any, run_tag: str) -> Rows:
+    """The same of a plain debate, whose turns and verdicts are only counted."""
+    turns, verdicts = len(source.transcript.turns), len(source.judges)
+    debate, sides = _debate(source, run_tag), _sides(source, run_tag)
+    tables = (
+        ("debates", 1, _write_rows([debate])[:-1]),
+        ("participants", len(sides), _write_rows(sides)[:-1]),
+        ("turns", turns, b""),
+        ("verdicts", verdicts, b""),
+    )
+    return tuple([table for table in tables if table[1]])
+
+
+def _sides(source: Any, run_tag: str) -> list[msgspec.Struct]:
+    transcript = source.transcript
+    models = {"pro": transcript.pro_model_id, "con": transcript.con_model_id}
+    return [_ParticipantRow(run_tag, transcript.debate_id, side, model_id, side) for side, model_id in models.items()]
 
 
 def _debate(source: Any, run_tag: str) -> msgspec.Struct:

@@ -13,7 +13,8 @@ import msgspec
 from msgspec import UNSET
 from pydantic import Field
 
-from debatebench.landing.importers.base import BadSourceError, sorted_json
+from debatebench.landing.importers.base import BadSourceError, NotPlainError, sorted_json
+from debatebench.landing.importers.debatebench_queries import LARGEST_PLAIN_LINE
 from debatebench.landing.importers.strict_source import (
     NAMED,
     Amount,
@@ -117,6 +118,30 @@ class _Debate(Source):
 
 _Strict = strict_struct(_Debate)
 _read_strictly = msgspec.json.Decoder(_Strict).decode
+_read_without_details = msgspec.json.Decoder(strict_struct(_Debate, has_details=False)).decode
+
+
+class _Passed(msgspec.Struct, gc=False):
+    """An object of which nothing is needed."""
+
+
+class _PassedVerdict(msgspec.Struct, gc=False):
+    judge_id: str
+    pro: strict_struct(_Scores) | None = None  # type: ignore[valid-type]
+
+
+_PassedTranscript = msgspec.defstruct(
+    "_PassedTranscript", [("turns", list[_Passed])], bases=(strict_struct(_Transcript),), kw_only=True, gc=False
+)
+_read_outline = msgspec.json.Decoder(
+    msgspec.defstruct(
+        "_Outline",
+        [("transcript", _PassedTranscript), ("judges", list[_PassedVerdict])],
+        bases=(_Strict,),
+        kw_only=True,
+        gc=False,
+    )
+).decode
 # The keys of a class are written in its order, those of a dict alphabetically.
 _write = msgspec.json.Encoder(order="deterministic").encode
 
@@ -124,9 +149,26 @@ _write = msgspec.json.Encoder(order="deterministic").encode
 def read_debate(text: bytes) -> tuple[Any, bytes]:
     """The debate in a line (a `_Debate` or its strict struct) and its digest. Raises `BadSourceError`."""
     source, digest = _read_quickly(text) or _read_slowly(text)
-    _refuse_twice("turns", "index", [turn.index for turn in source.transcript.turns])
-    _refuse_twice("judges", "judge_id", [verdict.judge_id for verdict in source.judges])
+    _refuse_repeated(source)
     return source, digest
+
+
+def read_plain_debate(text: bytes) -> tuple[Any, bytes]:
+    """The same of a plain line: one from which DuckDB reads turns and verdicts as `debatebench_rows.py` makes them.
+
+    Raises `NotPlainError` for any other line, also for one with details (metadata and parts of costs), and
+    `BadSourceError`.
+    """
+    found = _read_quickly(text, has_details=False) if len(text) <= LARGEST_PLAIN_LINE else None
+    if found is None or not all(map(_has_one_order, found[0].judges)):
+        raise NotPlainError
+    _refuse_repeated(found[0])
+    return found
+
+
+def read_outline(text: bytes) -> Any:
+    """A debate in a line that `read_plain_debate` has accepted, with empty turns, and of verdicts what pro got."""
+    return _read_outline(text)
 
 
 def read_accepted_debate(text: bytes) -> Any:
@@ -138,15 +180,20 @@ def read_accepted_debate(text: bytes) -> Any:
     return source if _has_usual_names(source) and _has_usual_times(source) else read_debate(text)[0]
 
 
-def _read_quickly(text: bytes) -> tuple[Any, bytes] | None:
-    """What `_read_slowly` returns, or None for a line that it may refuse or understand otherwise."""
+def _read_quickly(text: bytes, *, has_details: bool = True) -> tuple[Any, bytes] | None:
+    """What `_read_slowly` returns, or None for a line that it may refuse or understand otherwise.
+
+    None also for a line with details without `has_details`.
+    """
     try:
-        source = _read_strictly(text)
+        source = _read_strictly(text) if has_details else _read_without_details(text)
         written = _write(source)
     except (ValueError, RecursionError):
         return None
     # If a key is repeated, only one is written again, so a colon is missing. An escaped colon would upset the counts.
     if text.count(b":") != written.count(b":") or _has_escaped_colon(text) or not _is_usual(source):
+        return None
+    if has_details and _is_deep(source):
         return None
     return source, sha256(written).digest()
 
@@ -164,22 +211,22 @@ def _read_slowly(text: bytes) -> tuple[_Debate, bytes]:
 
 
 def _is_usual(source: Any) -> bool:
-    """Whether a `_Debate` would be accepted: the checks that its strict struct does not make."""
+    """Whether a `_Debate` would be accepted: the checks that its strict struct does not make, except that of depth."""
     is_named = source.transcript.topic.motion.strip() != "" and _has_usual_names(source)
-    return is_named and _has_usual_times(source) and not _is_deep(source)
+    return is_named and _has_usual_times(source)
 
 
 def _has_usual_names(source: Any) -> bool:
     """Whether the motion is in the form NFC, and every name in the form in which it lands."""
     transcript, topic, aggregate = source.transcript, source.transcript.topic, source.aggregate
-    names = [transcript.debate_id, topic.id, transcript.pro_model_id, transcript.con_model_id]
+    names = {transcript.debate_id, topic.id, transcript.pro_model_id, transcript.con_model_id}
     for verdict in source.judges:
-        names.append(verdict.judge_id)
-        names += [*((verdict.pro and verdict.pro.scores) or ()), *((verdict.con and verdict.con.scores) or ())]
+        names.add(verdict.judge_id)
+        names.update((verdict.pro and verdict.pro.scores) or (), (verdict.con and verdict.con.scores) or ())
     if topic.category:
-        names.append(topic.category)
+        names.add(topic.category)
     if aggregate:
-        names += [*(aggregate.mean_pro or ()), *(aggregate.mean_con or ())]
+        names.update(aggregate.mean_pro or (), aggregate.mean_con or ())
     # One search in all of them together; most names are ASCII.
     is_plain = _are_plain("\n".join(names)) or all(name and name == plain_name(name) for name in names)
     return is_plain and is_normalized("NFC", topic.motion)
@@ -216,6 +263,17 @@ def _depth(value: Any) -> int:
         level = [item for item in inner if isinstance(item, dict | list)]
         depth += 1
     return depth
+
+
+def _has_one_order(verdict: Any) -> bool:
+    """Whether both sides have scores on the same dimensions in the same order."""
+    pro, con = verdict.pro, verdict.con
+    return list(pro.scores if pro else ()) == list(con.scores if con else ())
+
+
+def _refuse_repeated(source: Any) -> None:
+    _refuse_twice("turns", "index", [turn.index for turn in source.transcript.turns])
+    _refuse_twice("judges", "judge_id", [verdict.judge_id for verdict in source.judges])
 
 
 def _refuse_twice(what: str, key: str, values: Sequence[Any]) -> None:

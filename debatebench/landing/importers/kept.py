@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from debatebench.config.types import DimensionConfig, EloConfig
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import SHARED, BadRecord, Imported, Key, Purpose, StatedFacts
-from debatebench.landing.land import RowFiles, land_files, land_rows
+from debatebench.landing.land import Query, RowFiles, land_files, land_rows
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.records import Debate, Dimension, Record, Row, Run, Topic, Weakness
@@ -71,8 +71,8 @@ class Part(_Frozen):
     """The rules of the format that accepted the files; see `Importer`."""
     format: str | None = None
     """The part's format where it is not that of the tag: verdicts on debates of another format."""
-    plain_rules: int | None = Field(None, exclude=True)
-    """Earlier versions wrote this; it is read and ignored."""
+    plain_rules: int | None = None
+    """The rules by which every unit is plain, if each of them counts; see `PlainRows`."""
 
 
 class ImportManifest(_Frozen):
@@ -115,6 +115,12 @@ class ImportManifest(_Frozen):
     def format_of(self, part: Part) -> str:
         """The format of a part."""
         return part.format or self.format
+
+    def is_plain(self, part: Part) -> bool:
+        """Whether DuckDB can read rows from the files of a part, because each of its units is plain and counts."""
+        plain = importer_of(self.format_of(part)).plain
+        is_plain = plain is not None and part.plain_rules == plain.rules
+        return is_plain and not any(each.replaces for each in self.parts)
 
     def sha256(self) -> str:
         """The SHA-256 of the content of the manifest's file."""
@@ -191,6 +197,7 @@ def kept_units(
     """Every unit that counts, with its part: one per key, without those that a later part replaces.
 
     Parts before `first_part` and the `landed` units are left out; parts that other rules accepted are checked again.
+    For `outlines`, units of parts that are not plain have all their rows.
     Memory grows with the number of keys, not with the size of the units. Raises `DamagedDataError` if a kept file has
     changed since it was copied.
     """
@@ -200,7 +207,11 @@ def kept_units(
         check_part(folder, manifest, part)
         importer = importer_of(manifest.format_of(part))
         is_accepted = part.rules is not None and part.rules == importer.rules
-        needed = "rows" if purpose == "accepted" and not is_accepted else purpose
+        needed = purpose
+        if purpose == "outlines" and not manifest.is_plain(part):
+            needed = "accepted"
+        if needed == "accepted" and not is_accepted:
+            needed = "rows"
         for unit in importer.read(folder / part.name / part.root, manifest.run_tag, needed):
             if isinstance(unit, BadRecord):
                 place = f"{folder / part.name}: {unit.where}"
@@ -374,34 +385,63 @@ def land_import(
 ) -> dict[str, int]:
     """Land what is kept in `warehouse/imports/<tag>`, and return the tag's resulting rows per table.
 
-    `rows` are those that `read_import` would yield, if they have been read already. `landed_sha256` is the hash of the
-    manifest that landed before: if the format allows it, if the parts added since then replace nothing, and if no
-    rubric may have stood in for all dimensions, only these parts land. `annotated` are the rows of annotations made
-    here, which `rows` exclude. On an error `DamagedDataError` is raised and nothing has changed.
+    `rows` are those that `read_import` would yield for `outlines`, if they have been read already. `landed_sha256` is
+    the hash of the manifest that landed before: if the format allows it, if the parts added since then replace nothing,
+    and if no rubric may have stood in for all dimensions, only these parts land. `annotated` are the rows of
+    annotations made here, which `rows` exclude. On an error `DamagedDataError` is raised and nothing has changed.
     """
-    if rows is not None:
-        return land_files(con, rows)
+    import duckdb
+
     manifest = kept_manifest(folder)
-    landed_parts = _landed_parts(manifest, landed_sha256)
-    if not landed_parts or _may_have_dimensions_of_rubric_alone(con, manifest):
-        return land_rows(con, manifest.run_tag, chain(read_import(folder), annotated))
-    new_rows = chain(_added(con, folder, manifest, landed_parts), annotated)
-    return land_rows(con, manifest.run_tag, new_rows, added_to=_ROWS_OF_DEBATES)
+    landed_parts = 0 if rows is not None else _landed_parts(manifest, landed_sha256)
+    if landed_parts and _may_have_dimensions_of_rubric_alone(con, manifest):
+        landed_parts = 0
+    queries = _queries(folder, manifest, landed_parts)
+    added_to = _ROWS_OF_DEBATES if landed_parts else ()
+    annotated = list(annotated)
+
+    def new_rows(purpose: Purpose) -> Iterator[Row]:
+        if landed_parts:
+            return chain(_added(con, folder, manifest, landed_parts, purpose), annotated)
+        return chain(read_import(folder, purpose), annotated)
+
+    try:
+        if rows is not None:
+            return land_files(con, rows, queries=queries)
+        return land_rows(con, manifest.run_tag, new_rows("outlines"), added_to=added_to, queries=queries)
+    except (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.IOException):
+        if not queries:
+            raise
+        # For this version of DuckDB, something is not as plain as it was found to be.
+        return land_rows(con, manifest.run_tag, new_rows("accepted"), added_to=added_to)
 
 
-def read_import(folder: Path) -> Iterator[Row]:
+def _queries(folder: Path, manifest: ImportManifest, first_part: int) -> list[Query]:
+    """What DuckDB reads from the files of plain parts."""
+    return [
+        Query(table, sql, [folder / part.name / file.name for file in part.files])
+        for part in manifest.parts[first_part:]
+        if (plain := importer_of(manifest.format_of(part)).plain) and manifest.is_plain(part)
+        for table, sql in plain.queries.items()
+    ]
+
+
+def read_import(folder: Path, purpose: Purpose = "accepted") -> Iterator[Row]:
     """Every row of what is kept in `warehouse/imports/<tag>`, with exactly one row of a run.
 
-    Debates are streamed; topics, debaters, judges and dimensions are held back to the end.
+    Debates are streamed; topics, debaters, judges and dimensions are held back to the end. For `outlines`, rows of
+    plain parts that DuckDB reads are only counted.
     """
     manifest = kept_manifest(folder)
     rows = TagRows(manifest)
-    for _, unit in kept_units(folder, manifest):
+    for _, unit in kept_units(folder, manifest, purpose):
         yield from rows.of(unit)
     yield from rows.of_all()
 
 
-def _added(con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifest, landed_parts: int) -> Iterator[Row]:
+def _added(
+    con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifest, landed_parts: int, purpose: Purpose
+) -> Iterator[Row]:
     """The rows of debates that have not landed yet, and those that all debates share."""
     rows = TagRows(manifest)
     for kind in SHARED:
@@ -417,7 +457,7 @@ def _added(con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifes
     rows.facts.values = {name: dict.fromkeys(found or ()) for name, found in zip(facts, values, strict=True)}
     rows.debates = len(debates)
     landed = {("debate", debate_id) for debate_id in debates}
-    for _, unit in kept_units(folder, manifest, first_part=landed_parts, landed=landed):
+    for _, unit in kept_units(folder, manifest, purpose, first_part=landed_parts, landed=landed):
         yield from rows.of(unit)
     yield from rows.of_all()
 

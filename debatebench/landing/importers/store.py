@@ -9,7 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle
@@ -21,7 +21,15 @@ from debatebench.config.parts import load_rubric, load_weaknesses, part_path
 from debatebench.journal.shards import journals_of
 from debatebench.landing.annotation_journals import annotations_folder, annotators_in, folded, reviewers_in
 from debatebench.landing.importers import importer_of
-from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key, StatedFacts
+from debatebench.landing.importers.base import (
+    BadRecord,
+    Imported,
+    Importer,
+    Key,
+    NotPlainError,
+    Purpose,
+    StatedFacts,
+)
 from debatebench.landing.importers.kept import (
     MANIFEST,
     ImportManifest,
@@ -199,13 +207,13 @@ def _import(
 ) -> ImportReport:
     _clear(folder)
     path = incoming.path
-    row_files, rows = None, TagRows(manifest)
+    row_files = None
     try:
         root, copies = _copy(incoming.files, path, folder / _INCOMING)
         if with_rows and not manifest.parts:
             (folder / _ROWS).mkdir(parents=True)
             row_files = RowFiles(folder / _ROWS, manifest.run_tag)
-        source = _read(incoming, folder / _INCOMING / root, rows, row_files)
+        source = _read(incoming, folder / _INCOMING / root, manifest, row_files)
         additions = _compare_with_kept(source, incoming, folder / _INCOMING / root, folder, manifest, replace=replace)
         for verb, theirs, ours in (
             ("annotated", additions.annotators, people_here.annotators),
@@ -217,11 +225,12 @@ def _import(
                     "same name; import them under another tag."
                 )
         is_new = additions.added or additions.replaced
-        part = _keep(folder, manifest, incoming.format_name, root, copies, additions.replaced) if is_new else None
+        is_plain = source.is_plain and not (additions.ignored or additions.replaced)
+        part = _keep(folder, manifest, incoming, root, copies, additions.replaced, is_plain) if is_new else None
         if part is None and manifest != read_import_manifest(folder):
             write_atomically(folder / MANIFEST, manifest.content())
         if row_files:
-            row_files.write_all(rows.of_all())
+            row_files.write_all(source.rows.of_all())
         return ImportReport(
             manifest.run_tag,
             additions.added,
@@ -308,10 +317,11 @@ def _copy_file(file: Path, target: Path) -> tuple[int, str]:
 def _keep(
     folder: Path,
     manifest: ImportManifest,
-    format_name: str,
+    source: _Incoming,
     root: str,
     copies: tuple[KeptFile, ...],
     replaces: tuple[Key, ...],
+    is_plain: bool,
 ) -> Path:
     """Sync the incoming files, rename them to their number, and only then add them to the manifest."""
     incoming = folder / _INCOMING
@@ -328,8 +338,9 @@ def _keep(
         root=root,
         files=copies,
         replaces=replaces,
-        rules=importer_of(format_name).rules,
-        format=None if format_name == manifest.format else format_name,
+        rules=source.importer.rules,
+        format=None if source.format_name == manifest.format else source.format_name,
+        plain_rules=source.importer.plain.rules if is_plain and source.importer.plain else None,
     )
     write_atomically(folder / MANIFEST, manifest.with_part(part).content())
     sync_path(folder)
@@ -410,8 +421,13 @@ class _Agreement:
 
 @dataclass(slots=True)
 class _Source:
-    """A new source that has been read: only the digest of every unit is kept, because there may be a million units."""
+    """A new source that has been read: only the digest of every unit is kept, because there may be a million units.
 
+    `rows` holds back what units share, and `is_plain` says whether it was read for the purpose `plain`.
+    """
+
+    rows: TagRows
+    is_plain: bool
     units: dict[Key, bytes] = field(default_factory=dict)
     repeated: int = 0
     agreement: _Agreement = field(default_factory=_Agreement)
@@ -525,23 +541,37 @@ def _kept_apart(kept: _Agreement, new: _Agreement) -> list[str]:
     return [*warnings[:_MOST_LISTED], *([f"{more:,} more motions are kept apart."] if more > 0 else [])]
 
 
-def _read(incoming: _Incoming, root: Path, rows: TagRows, row_files: RowFiles | None) -> _Source:
+def _read(incoming: _Incoming, root: Path, manifest: ImportManifest, row_files: RowFiles | None) -> _Source:
     """Read the whole source, and write its rows to `row_files` if there are any.
 
     Raises one `DamagedDataError` that lists all bad records, and `DebatebenchError` for units that differ from each
     other.
     """
-    importer, run_tag = incoming.importer, rows.manifest.run_tag
-    source = _Source(agreement=_Agreement(apart=incoming.keeps_topics_apart))
+    if incoming.importer.plain is not None:
+        with suppress(NotPlainError):
+            return _read_for("plain", incoming, root, manifest, row_files)
+        if row_files:
+            row_files.clear()
+    return _read_for("rows" if row_files else "digests", incoming, root, manifest, row_files)
+
+
+def _read_for(
+    purpose: Purpose, incoming: _Incoming, root: Path, manifest: ImportManifest, row_files: RowFiles | None
+) -> _Source:
+    importer, run_tag = incoming.importer, manifest.run_tag
+    agreement = _Agreement(apart=incoming.keeps_topics_apart)
+    source = _Source(TagRows(manifest), purpose == "plain", agreement=agreement)
     bad: list[BadRecord] = []
     repeated_otherwise: list[tuple[Key, str]] = []
-    for unit in importer.read(root, run_tag, "rows" if row_files else "digests"):
+    for unit in importer.read(root, run_tag, purpose):
         doing(f"Reading records of {root.name}", len(source.units))
         if isinstance(unit, BadRecord):
             bad.append(unit)
             continue
         digest = unit.digest()
         first = source.units.get(unit.key)
+        if first is not None and source.is_plain:
+            raise NotPlainError
         if first is not None:
             source.repeated += digest == first
             if digest != first:
@@ -552,7 +582,7 @@ def _read(incoming: _Incoming, root: Path, rows: TagRows, row_files: RowFiles | 
         if refusal:
             bad.append(BadRecord(unit.where, refusal))
         if row_files and not bad:
-            row_files.write_all(rows.of(unit))
+            row_files.write_all(source.rows.of(unit))
     if bad:
         raise _refuse_bad(bad, root)
     if repeated_otherwise:

@@ -68,6 +68,12 @@ def lines_between(path: Path, start: int, stop: int) -> Iterator[tuple[int, byte
                 offset += len(line)
 
 
+def has_byte_order_mark(path: Path) -> bool:
+    """Whether the file begins with one."""
+    with path.open("rb") as file:
+        return file.read(len(_BOM)) == _BOM
+
+
 def read_bytes(path: Path) -> bytes:
     """A whole file without its byte-order mark; a file that is too long is cut, and refused later."""
     with path.open("rb") as file:
@@ -235,16 +241,17 @@ class _Strict(Struct):
 
 
 @cache
-def strict_struct(model: type[Source]) -> type[Struct]:
+def strict_struct(model: type[Source], *, has_details: bool = True) -> type[Struct]:
     """A struct with the model's attributes, which msgspec reads many times faster than pydantic reads the model.
 
     It refuses what the model refuses, except for what msgspec cannot check or checks too slowly: repeated keys, blank
-    names, text that is not a time, and nesting that is too deep. Times stay text.
+    names, text that is not a time, and nesting that is too deep. Times stay text. Without `has_details` it refuses free
+    data that says anything, too.
     """
     hints = get_type_hints(model, include_extras=True)
     columns: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     for name, field in model.model_fields.items():
-        strict = _strict_type(hints[name])
+        strict = _strict_type(hints[name], has_details)
         columns.append((name, strict) if field.is_required() else (name, strict | UnsetType, UNSET))
     return defstruct(
         model.__name__,
@@ -257,15 +264,17 @@ def strict_struct(model: type[Source]) -> type[Struct]:
     )
 
 
-def _strict_type(annotation: Any) -> Any:
+def _strict_type(annotation: Any, has_details: bool) -> Any:
     if annotation == SourceTime:
         return str
     if isinstance(annotation, type) and issubclass(annotation, Source):
-        return strict_struct(annotation)
+        return strict_struct(annotation, has_details=has_details)
+    if annotation == dict[str, Any] and not has_details:
+        return dict[str, None]
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        return reduce(or_, map(_strict_type, inner))
-    return origin[tuple(map(_strict_type, inner))] if origin in (list, dict) else annotation
+        return reduce(or_, [_strict_type(each, has_details) for each in inner])
+    return origin[tuple([_strict_type(each, has_details) for each in inner])] if origin in (list, dict) else annotation
 
 
 def check(model: type[SourceT], value: Any) -> SourceT:

@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -26,6 +26,7 @@ from debatebench.warehouse.update import update_warehouse
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from debatebench.output.report.choice import Choice
     from debatebench.shared.workspace import Workspace
 
 _LOOK_EVERY_S = 0.5
@@ -45,16 +46,14 @@ class _StoppedError(Exception):
 class Following:
     """The private warehouse and site of a view, in `folder`; `site` is the folder of its pages.
 
-    `run_tags` are the runs of the site, as for `build_site`. `now` is the clock, in naive UTC.
+    `choice` is what the site is about. `now` is the clock, in naive UTC.
     """
 
-    def __init__(
-        self, workspace: Workspace, folder: Path, run_tags: Sequence[str] | None, now: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, workspace: Workspace, folder: Path, choice: Choice, now: Callable[[], datetime]) -> None:
         self.site = folder / "site"
         self._workspace = replace(workspace, private_database=folder / "debatebench.duckdb")
         self._published = workspace.database
-        self._run_tags = run_tags
+        self._choice = choice
         self._now = now
         self._files = ProgressFiles(workspace)
         self._stop = threading.Event()
@@ -120,7 +119,7 @@ class Following:
         return {name: _visible(value) for name, value in shown.items()}
 
     def _playing(self, files: dict[str, Playing]) -> list[str]:
-        wanted = self._run_tags
+        wanted = self._choice.run_tags
         return [tag for tag, run in files.items() if run.is_playing and (not wanted or tag in wanted)]
 
     def _follow(self) -> None:
@@ -165,7 +164,7 @@ class Following:
         self._problems = [*update.set_aside.values(), *([update.unbuilt] if update.unbuilt else [])]
         with closing(open_for_query(self._workspace.database)) as con:
             there = landed_tags(con)
-            usual = self._run_tags or default_order(con) or there
+            usual = self._choice.run_tags or default_order(con) or there
             wanted = dict.fromkeys([*self.playing(), *list(usual)[:1]])
             self._standings = {tag: standing_of(con, tag) for tag in wanted if tag in there}
         self._built_at = self._now()
@@ -174,7 +173,16 @@ class Following:
     def _render(self) -> None:
         started = time.monotonic()
         files = self._workspace.files("reports", "**/*")
-        build_site(self._workspace.database, files, self.site, run_tags=self._run_tags)
+        choice = self._choice
+        build_site(
+            self._workspace.database,
+            files,
+            self.site,
+            run_tags=choice.run_tags,
+            compare=choice.comparisons,
+            title=choice.title,
+            front=choice.front,
+        )
         self._version += 1
         self._is_site_old = False
         self._site_made_s = time.monotonic()

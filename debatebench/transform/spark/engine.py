@@ -15,7 +15,7 @@ from debatebench.transform.build_state import inputs_sha256
 from debatebench.transform.scope import scopes
 from debatebench.transform.spark.family_build import PACKED, REPORT, Recipe, packed_family
 from debatebench.transform.spark.relations import Relation, relations
-from debatebench.transform.spark.source import Family, landed_families
+from debatebench.transform.spark.source import Family, landed_families, shared_out
 from debatebench.transform.spark.state import TargetState, read_state, write_state
 from debatebench.transform.spark.target import REPLACES_PARTS, Target
 from debatebench.transform.spark.translated_queries import TranslatedQueries
@@ -48,7 +48,6 @@ def build_on_spark(
 
     Raises `UsageError` for a source or target that cannot be used, and `SqlModelError` for a SQL model that fails.
     """
-    work = _Build(spark, project, Target(spark, target, table_format, project.domain.part))
     found = landed_families(spark, source, project.domain)
     before = read_state(spark, target)
     inputs = inputs_sha256(project)
@@ -65,6 +64,7 @@ def build_on_spark(
         before.number + 1, "" if is_new else inputs, kept, before.rows, sorted(parts or ()), table_format
     )
     write_state(spark, target, begun)
+    work = _Build(spark, project, Target(spark, target, table_format, project.domain.part))
     rows = work.families(changed, before, parts)
     work.across()
     families = {family.sha256: list(family.parts) for family in found}
@@ -115,29 +115,33 @@ class _Build:
     ) -> None:
         """Write what is staged of a table that will have these numbers of rows, in place of `parts`."""
         schema = self.relations[name].schema
+        if parts is None and not counts:
+            self.target.write(name, self.target.no_rows(schema))
+            return
         staged = self.target.staged_rows(name, schema)
         if self.scopes[name] == "fixed":
-            # It comes out of every family's task.
+            # It comes out of every task.
             self.target.write(name, staged.distinct())
         elif schema.names == [self.target.part]:
             # A table is not cut by its only column, so it is written whole, out of the numbers of its rows.
             self.target.write(name, self.target.counted_rows(counts))
         elif parts is None:
-            self.target.write(name, staged, is_cut=bool(counts))
+            self.target.write(name, staged, is_cut=True)
         else:
             self.target.replace(name, staged, parts, gone)
 
     def _packed(self, names: Collection[str], changed: Sequence[Family]) -> DataFrame:
-        """What a task for each family returns."""
+        """What the tasks return that build these families."""
         models = tuple(model for name, model in self.project.models.items() if name in set(names))
         recipe = Recipe(self.project.domain, dict(self.project.macros), models, frozenset(names))
+        tasks = shared_out(changed)
 
         def work(batches: Iterator[Any]) -> Iterator[Any]:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    yield from packed_family(recipe, changed[number])
+                    yield from packed_family(recipe, tasks[number])
 
-        count = len(changed)
+        count = len(tasks)
         return self.spark.range(0, count, 1, count).mapInArrow(work, PACKED)
 
     def _counts(self, changed: Sequence[Family]) -> dict[str, dict[str, int]]:

@@ -56,7 +56,7 @@ def packed_family(recipe: Recipe, family: Family) -> Iterator[pa.RecordBatch]:
 
     rows: dict[str, dict[str, int]] = {}
     report: dict[str, Any] = {"parts": family.parts, "rows": rows}
-    with tempfile.TemporaryDirectory(prefix=f"debatebench-worker-{os.getpid()}-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"debatebench-worker-{os.getpid()}-", dir=_local_folder()) as folder:
         settings: dict[str, Any] = {**NO_EXTENSIONS, "threads": 1, "memory_limit": _MEMORY, "temp_directory": folder}
         with closing(duckdb.connect(config=settings)) as con:
             model = None
@@ -78,6 +78,12 @@ def packed_family(recipe: Recipe, family: Family) -> Iterator[pa.RecordBatch]:
                 report["error"] = str(error).split("\n\n")[0]
                 report["model"] = None if model is None else model.name
     yield _batch(REPORT, 0, json.dumps(report).encode())
+
+
+def _local_folder() -> str | None:
+    """Where Spark keeps files of this worker, which it removes when it ends, also what a killed worker left there."""
+    folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+    return folder if os.path.isdir(folder) else None
 
 
 def _land(con: duckdb.DuckDBPyConnection, file: LandedFile, part: str, folder: Path) -> None:

@@ -98,6 +98,10 @@ def _as_double(node: exp.Expr) -> exp.Expr:
     return exp.cast(node.copy(), "double")
 
 
+_REPEATED = 20
+"""An expression with no more nodes than this may be written twice."""
+
+
 def _is_never_zero(node: exp.Expr) -> bool:
     """Whether a divisor is null instead of zero, or a number other than zero."""
     from sqlglot import exp
@@ -118,6 +122,14 @@ def division(node: exp.Div) -> exp.Expr:
     quotient = exp.Paren(this=exp.Div(this=left, expression=right, typed=False, safe=False))
     if _is_never_zero(node.expression):
         return quotient
+    if any(len(list(side.walk())) > _REPEATED for side in (left, right)):
+        # Written once: quotients of quotients would double in length at each step.
+        return spark(
+            "element_at(transform(array(struct(:a as a, :b as b)), "
+            "q -> case when q.b = 0D then q.a * double('Infinity') else q.a / q.b end), 1)",
+            a=left,
+            b=right,
+        )
     return spark("case when :b = 0D then :a * double('Infinity') else :q end", a=left, b=right, q=quotient)
 
 

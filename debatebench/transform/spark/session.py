@@ -29,10 +29,22 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.driver.memory": "2g",
+    # Most of the time of a build is planning and small jobs, for which the second compiler costs more than it gives, as
+    # code that is generated for each query does; both were measured.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    # The file system with check sums has a process started for the permissions of each of two files.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     # More tasks than this only cost time where a table is small; adaptive execution joins the rest.
     "spark.sql.shuffle.partitions": "8",
 }
-_OF_EVERY_SESSION = {**SETTINGS, "spark.sql.sources.partitionOverwriteMode": "dynamic"}
+_OF_EVERY_SESSION = {
+    **SETTINGS,
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    # A small table is read by one task, a large one by as many as it has of these pieces.
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.files.maxPartitionBytes": "32m",
+}
 
 
 @contextmanager

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from debatebench.transform.domain import Domain
 
 _BLOCK = 1 << 20
+# DuckDB needs about as long for so much Parquet as for its plans.
+_TASK_BYTES = 4 << 20
+_TASK_FILES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def landed_families(spark: SparkSession, source: str, domain: Domain) -> list[Fa
         )
     rows = spark.read.option("basePath", f"{source.rstrip('/')}/{table.replace('.', '/')}").parquet(*own)
     about = [(str(row[0]), str(row[1])) for row in rows.select(domain.part, column).dropna().collect()]
-    hashes = dict(_on_workers(spark, _hashes, [file.address for file in files]))
+    hashes = dict(_on_workers(spark, _hashes, files))
     of_part: dict[str, list[LandedFile]] = {}
     for file in files:
         of_part.setdefault(file.part, []).append(file)
@@ -93,8 +96,29 @@ def _listed(spark: SparkSession, source: str, domain: Domain) -> list[LandedFile
     return sorted(found, key=lambda file: file.address)
 
 
-def _on_workers(spark: SparkSession, function: Any, addresses: Sequence[str]) -> Iterator[tuple[str, str]]:
-    tasks = min(len(addresses), 64)
+def shared_out(changed: Sequence[Family]) -> list[Family]:
+    """Families, each as large as a task should be: small ones are joined, since to plan every SQL model takes seconds.
+
+    Two or more are never all in one.
+    """
+    total = sum(family.bytes for family in changed)
+    tasks: list[list[Family]] = [[] for _ in range(min(len(changed), max(2, -(-total // _TASK_BYTES))))]
+    for family in sorted(changed, key=lambda family: -family.bytes):
+        min(tasks, key=lambda task: (sum(each.bytes for each in task), len(task))).append(family)
+    return [
+        Family(
+            tuple(part for each in task for part in each.parts),
+            tuple(file for each in task for file in each.files),
+            hash_of(*(each.sha256 for each in task)),
+        )
+        for task in tasks
+    ]
+
+
+def _on_workers(spark: SparkSession, function: Any, files: Sequence[LandedFile]) -> Iterator[tuple[str, str]]:
+    """What `function` finds in the files. A far store takes its time for each file, and any for each byte."""
+    addresses = [file.address for file in files]
+    tasks = min(1 + sum(file.bytes for file in files) // _TASK_BYTES + len(files) // _TASK_FILES, 64, len(files))
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

@@ -49,7 +49,9 @@ def read_state(spark: SparkSession, target: str) -> TargetState:
 
 def write_state(spark: SparkSession, target: str, state: TargetState) -> None:
     """Add a row, whole or not at all."""
-    rows = spark.createDataFrame([(state.number, json.dumps(asdict(state)))], _ROWS)
+    from pyspark.sql import functions as sf
+
+    rows = spark.range(1).select(sf.lit(state.number).alias("number"), sf.lit(json.dumps(asdict(state))).alias("state"))
     rows.coalesce(1).write.mode("append").parquet(_place(target))
 
 

@@ -65,6 +65,12 @@ class Target:
         rows = self.spark.createDataFrame(list(counts.items()), "part string, row_count int")
         return rows.selectExpr(f"explode(array_repeat(part, row_count)) as {self.part}")
 
+    def no_rows(self, schema: StructType) -> DataFrame:
+        """No row of these columns; unlike Spark's own way, without a process of Python."""
+        from pyspark.sql import functions as sf
+
+        return self.spark.range(0).select(*(sf.lit(None).cast(each.dataType).alias(each.name) for each in schema))
+
     # --- rows on their way from a family's task to their tables ---
 
     def stage(self, packed: DataFrame) -> None:
@@ -84,8 +90,10 @@ class Target:
 
     def clear_stage(self) -> None:
         """Delete what is staged, all but an empty file."""
-        empty = self.spark.createDataFrame([], PACKED)
-        empty.write.mode("overwrite").option("partitionOverwriteMode", "static").parquet(self._staged)
+        from pyspark.sql.types import StructType
+
+        writer = self.no_rows(StructType.fromDDL(PACKED)).write.mode("overwrite")
+        writer.option("partitionOverwriteMode", "static").parquet(self._staged)
 
     @property
     def _staged(self) -> str:

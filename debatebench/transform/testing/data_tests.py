@@ -19,7 +19,7 @@ from debatebench.shared.memory import check_memory
 from debatebench.shared.visible_text import visible
 from debatebench.transform.broken import broken_among
 from debatebench.transform.build_state import relations
-from debatebench.transform.contracts import columns_of_all, contract_breaches, description_gaps
+from debatebench.transform.contracts import actual_columns, columns_of_all, contract_breaches, description_gaps
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.macros import select_macros
 from debatebench.transform.one_query import check_query, execute_one
@@ -132,10 +132,10 @@ def run_data_tests(
     tests: list[_Test] = []
     for name in chosen:
         if models[name].alias_of is None:
-            tests += _structure_tests(models[name], descriptions)
+            tests += _structure_tests(models[name], columns.get(name), descriptions)
         if models[name].version is None:
             tests += _question_tests(models[name])
-        tests += _generic_tests(models[name], columns.get(name, ()))
+        tests += _generic_tests(models[name], columns.get(name, {}))
     tests += [
         _singular_test(singular)
         for singular in project.singular_tests
@@ -187,18 +187,22 @@ def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyCon
     return run_test(test.result, difference)
 
 
-def _structure_tests(model: SqlModel, descriptions: Descriptions) -> Iterator[_Test]:
-    """The tests of one SQL model's description and, if it is enforced, of its contract."""
-    yield _structure_test(model, "description", lambda con, model: description_gaps(con, model, descriptions))
+def _structure_tests(model: SqlModel, columns: Mapping[str, str] | None, descriptions: Descriptions) -> Iterator[_Test]:
+    """The tests of one SQL model's description and, if it is enforced, of its contract.
+
+    `columns` are those that it has in the warehouse; None if it is not there.
+    """
+    yield _structure_test(model, "description", partial(description_gaps, descriptions=descriptions), columns)
     if model.properties.config.contract.enforced:
-        yield _structure_test(model, "contract", contract_breaches)
+        yield _structure_test(model, "contract", contract_breaches, columns)
 
 
 def _structure_test(
-    model: SqlModel, kind: str, check: Callable[[duckdb.DuckDBPyConnection, SqlModel], list[str]]
+    model: SqlModel, kind: str, problems: Callable[..., list[str]], columns: Mapping[str, str] | None
 ) -> _Test:
     def failure(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-        return failed(check(con, model))
+        # Of a relation that is not there, DuckDB says so.
+        return failed(problems(con, model, actual_columns(con, model.name) if columns is None else columns))
 
     result = TestResult(f"{kind}_{model.name}", kind, model.name, model.properties_file, "pass")
     return _Test(result, frozenset({model.name}), failure)

@@ -21,7 +21,7 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.macros import select_macros
-from debatebench.transform.one_query import check_query, execute_one
+from debatebench.transform.one_query import execute_one
 from debatebench.transform.testing.data_tests import TestResult, run_test
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ Row = tuple[Any, ...]
 # No macro has an argument of this name.
 _PLACE = "row of the test"
 
+# The rows that the tested SQL model gives.
+_FOUND = '"rows that were found"'
+
 
 def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> list[TestResult]:
     """Run the unit tests of all SQL models, or of those that `select` matches (see `graph.select_models`), and of the
@@ -51,7 +54,8 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     models, functions = project.models, project.domain.functions
     chosen = set(project.select(select))
     units = [unit for unit in project.unit_tests if unit.tested in chosen]
-    with duckdb.connect(":memory:", config={"temp_directory": "", **NO_EXTENSIONS}) as con:
+    # A few rows are not worth a second thread.
+    with duckdb.connect(":memory:", config={"threads": 1, "temp_directory": "", **NO_EXTENSIONS}) as con:
         close_to_outside(con)
         called = {function for unit in units for function in models[unit.tested].query.functions}
         functions.register(con, functions.python_functions(called))
@@ -178,9 +182,9 @@ def _compare(
     con: duckdb.DuckDBPyConnection, unit: LocatedTest[UnitTest], model: SqlModel
 ) -> tuple[list[Row], list[Row], tuple[str, ...]]:
     """(expected rows that are missing, rows that are not expected, compared columns)."""
-    sql = model.query.sql
-    check_query(con, f"select * from (\n{sql}\n)", model.file)
-    types = actual_columns(con, f"(\n{sql}\n)")
+    # In a table, so that DuckDB plans the query once for its types and its rows.
+    execute_one(con, f"select * from (\n{model.query.sql}\n)", model.file, into=f"create temp table {_FOUND} as ")
+    types = actual_columns(con, _FOUND)
     expected = unit.test.expect.rows
     named = {name.lower() for row in expected for name in row}
     _complete(expected, list(types), model.name)
@@ -188,7 +192,7 @@ def _compare(
     rows = _complete(expected, list(compared), model.name)
     wanted = con.execute(_typed_rows(compared), [_to_json(rows)]).fetchall()
     names = ", ".join(quoted_identifier(column) for column in compared)
-    surplus = con.execute(f"select {names} from (\n{sql}\n)").fetchall()
+    surplus = con.execute(f"select {names} from {_FOUND}").fetchall()
     missing = []
     for row in wanted:
         match = next((i for i, other in enumerate(surplus) if _same(row, other)), None)

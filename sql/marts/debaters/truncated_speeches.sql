@@ -93,8 +93,8 @@ tested as (
 
     select
         gaps.*,
-        gaps.gap - macros.t_half_width(gaps.standard_error, t_quantiles.t_95) as ci_low,
-        gaps.gap + macros.t_half_width(gaps.standard_error, t_quantiles.t_95) as ci_high,
+        macros.at_least(gaps.gap - macros.t_half_width(gaps.standard_error, t_quantiles.t_95), -1) as ci_low,
+        macros.at_most(gaps.gap + macros.t_half_width(gaps.standard_error, t_quantiles.t_95), 1) as ci_high,
         macros.student_t_p(gaps.gap / gaps.standard_error, gaps.count_clusters - 1) as p_value,
         macros.reason_of(gaps.standard_error is null, gaps.count_clusters, gaps.gap, gaps.count_clusters, gaps.cluster_unit)
             as reason

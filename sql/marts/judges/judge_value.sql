@@ -88,8 +88,8 @@ compared as (
         best.judge_id as best_judge_id,
         steps.n as count_common_debates,
         steps.gap as gap_to_best,
-        steps.gap - steps.half_width as ci_low,
-        steps.gap + steps.half_width as ci_high,
+        macros.at_least(steps.gap - steps.half_width, -1) as ci_low,
+        macros.at_most(steps.gap + steps.half_width, 1) as ci_high,
         steps.p_value,
         macros.holm_p(steps.p_value, steps.step, (source_run_tag, format, truth)) as p_value_holm,
         case

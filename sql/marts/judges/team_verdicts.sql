@@ -1,27 +1,13 @@
 -- One row per valid verdict on a debate of four teams that says which teams win.
 with
 
--- Judges name teams in their notes, or score them there.
-noted as (
-
-    select run_tag, debate_id, judge_id from intermediate.int_noted_scores
-    where dimension = 'overall'
-
-    union
-
-    select run_tag, debate_id, judge_id from intermediate.int_named_winners
-    where dimension = 'overall'
-
-),
-
 verdicts as materialized (
 
-    select predictions.run_tag, predictions.debate_id, predictions.judge_id, predictions.predicted_positions as teams
-    from marts.judge_predictions as predictions
-    inner join noted using (run_tag, debate_id, judge_id)
+    select ranks.run_tag, ranks.debate_id, ranks.judge_id, list(ranks.position) as teams
+    from intermediate.int_team_ranks as ranks
     inner join marts.judge_verdicts as judged using (run_tag, debate_id, judge_id)
-    where predictions.format <> 'two_sided' and predictions.dimension = 'overall'
-        and judged.is_valid and len(predictions.predicted_positions) > 0
+    where ranks.is_named and judged.is_valid
+    group by ranks.run_tag, ranks.debate_id, ranks.judge_id
 
 ),
 
