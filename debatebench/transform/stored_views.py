@@ -107,24 +107,30 @@ class StoredViews:
     @contextmanager
     def ready(self, names: Collection[str]) -> Iterator[None]:
         """Within the block, the views that this query reads are stored; after it, those not read again are dropped."""
-        known = sorted(name for name in set(names) if name in self._definitions)
-        for name in known:
-            self._make(name)
+        self.make(names)
         try:
             yield
         finally:
-            for name in known:
+            for name in self._known(names):
                 self._release(name)
+
+    def make(self, names: Collection[str]) -> None:
+        """Store what a query reads, and keep it to the end."""
+        for name in self._known(names):
+            self._make(name)
+
+    def _known(self, names: Collection[str]) -> list[str]:
+        return sorted(name for name in set(names) if name in self._definitions)
 
     def _make(self, name: str) -> None:
         import duckdb
 
-        if self._made.get(name) == "table":
+        if name in self._made:
             return
         for read in self._reads[name]:
             self._make(read)
         kind = "table" if name in self._stored else "view"
-        if name not in self._made and (kind == "table" or self._reads[name]):
+        if kind == "table" or self._reads[name]:
             # A view that cannot be stored stays a view, and the query that reads it reports the error.
             with suppress(duckdb.Error):
                 self.con.execute(f"create {kind} {_CATALOG}.{name} as {self._definitions[name]}")

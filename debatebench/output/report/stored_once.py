@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from debatebench.transform.stored_views import StoredViews, stored_views
@@ -33,15 +33,15 @@ _NAME = re.compile(r"\b\w+\.\w+\b")
 @contextmanager
 def stored_once(con: duckdb.DuckDBPyConnection) -> Iterator[StoredOnce]:
     """`STORED` for the queries of a site on the warehouse that is the current database of `con`."""
-    with stored_views(con, [STORED], only=STORED) as views, ExitStack() as kept:
-        yield StoredOnce(views, kept)
+    with stored_views(con, [STORED], only=STORED) as views:
+        yield StoredOnce(views)
 
 
 class StoredOnce:
     """`STORED` as tables, each from the first query on that reads it."""
 
-    def __init__(self, views: StoredViews, kept: ExitStack) -> None:
-        self._views, self._kept = views, kept
+    def __init__(self, views: StoredViews) -> None:
+        self._views = views
 
     def reading(self, sql: str) -> duckdb.DuckDBPyConnection | None:
         """Where a query finds the stored rows; None if it reads none of them, or what the warehouse is called.
@@ -51,5 +51,5 @@ class StoredOnce:
         names = set(_NAME.findall(sql))
         if "current_database" in sql or not self._views.stores(names):
             return None
-        self._kept.enter_context(self._views.ready(names))
+        self._views.make(names)
         return self._views.con
