@@ -81,7 +81,8 @@ class Site:
 
     `runs` are newest first, and `front` is the one that the pages of the whole site are about. `title` is what the site
     is called. With `journals`, the folder of journals, it has the raw replies to all requests. `now` is the time that
-    pages state, as naive UTC; None if there is none.
+    pages state, as naive UTC; None if there is none. `downloads` are the marts that it
+    has as files, and the queries for their rows.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -94,6 +95,7 @@ class Site:
     title: str = "debatebench"
     journals: Path | None = None
     has_console: bool = False
+    downloads: Mapping[str, str] = field(default_factory=dict)
     stored: StoredOnce | None = None
     """What queries read from, if the site has most of the debates."""
 
@@ -188,6 +190,7 @@ def _of_run(site: Site, run: RunPages | None, shown: Sequence[RunPages]) -> Subj
         "run_tag": tag,
         "run_tags": run_tags(site),
         "comparisons": _listed(site),
+        "downloads": list(site.downloads),
     }
     return Subject({"run_tag": tag or ""}, params, shown, run)
 
