@@ -54,6 +54,10 @@ def report(
             "(no keys or headers). The site grows by about a third of the size of the journals.",
         ),
     ] = False,
+    downloads: Annotated[
+        bool,
+        typer.Option("--downloads", help="Add every mart as CSV and as Parquet; the page Data leads to the files."),
+    ] = False,
     fragment: Annotated[
         Fragment | None,
         typer.Option(
@@ -99,6 +103,7 @@ def report(
             "--fragment": fragment,
             "--sql-console": sql_console,
             "--with-calls": with_calls,
+            "--downloads": downloads,
         }
         _check(built_workspace(context), check, [name for name, value in given.items() if value])
         return
@@ -129,6 +134,7 @@ def report(
         title=title,
         front=front,
         journals=workspace.journal if with_calls else None,
+        has_downloads=downloads,
         wasm=wasm,
         now=chosen_time(os.environ),
     )

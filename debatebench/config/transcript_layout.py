@@ -89,8 +89,8 @@ _TASKS = "By the rules of the format, the speakers were told for these speeches:
 _MARKER = re.compile(r"\[(PRO|CON) \|(?: (.*))?\]")
 _BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _LINE = re.compile(f"[^{_BREAKS}]+")
-# What begins layout, also in full width: few speeches have it, and a look at every line is slow.
-_OPENING = re.compile("[\\[<\uff3b\ufe47\uff1c\ufe64]")
+# What begins layout, also in full width: few speeches have it, and a look at every line is slow. So is a pattern.
+_OPENINGS = "[<\uff3b\ufe47\uff1c\ufe64"
 
 
 class _Letters(dict[int, str]):
@@ -153,7 +153,7 @@ def _escaped(text: str, layout: re.Pattern[str]) -> str:
         start = _ink(line[0])
         return f"{line[0][:start]}\\{line[0][start:]}" if _looks_like(layout, line[0]) else line[0]
 
-    return _LINE.sub(escaped, text) if _OPENING.search(text) else text
+    return _LINE.sub(escaped, text) if _has_opening(text) else text
 
 
 def _unescaped(text: str, layout: re.Pattern[str]) -> str:
@@ -164,7 +164,11 @@ def _unescaped(text: str, layout: re.Pattern[str]) -> str:
         before, after = line[0][:start], line[0][start + 1 :]
         return before + after if line[0][start : start + 1] == "\\" and _looks_like(layout, after) else line[0]
 
-    return _LINE.sub(unescaped, text) if _OPENING.search(text) else text
+    return _LINE.sub(unescaped, text) if _has_opening(text) else text
+
+
+def _has_opening(text: str) -> bool:
+    return any(mark in text for mark in _OPENINGS)
 
 
 def _ink(line: str) -> int:
@@ -173,7 +177,7 @@ def _ink(line: str) -> int:
 
 
 def _looks_like(layout: re.Pattern[str], line: str) -> bool:
-    return _OPENING.search(line) is not None and layout.match(line.translate(_LETTERS)) is not None
+    return _has_opening(line) and layout.match(line.translate(_LETTERS)) is not None
 
 
 def in_order(turns: Sequence[Turn], first: Side) -> list[Turn]:

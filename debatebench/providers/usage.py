@@ -16,10 +16,11 @@ text has tokens, halves are not larger than their total, nor parts than their ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from debatebench.providers.reply_json import first_choice
 from debatebench.shared.json_bytes import mapping
@@ -37,6 +38,8 @@ _INPUT = {"inputtoken"}
 _COMPLETION = {"completiontoken", "outputtoken"}
 _TOTAL = {"totaltoken"}
 _HALVES = _PROMPT | _INPUT | _COMPLETION | _TOTAL | {"candidatestoken"}
+_Named = dict[str, list[Any]]
+"""An object of counts: name as above → what stands under it, in whatever spelling."""
 _READ_BESIDE = {"cachereadinputtoken"}
 _WRITTEN_BESIDE = {"cachecreationinputtoken", "cachewriteinputtoken"}
 _READ_WITHIN = {"cachedtoken", "cachedcontenttoken", "cachereadtoken", "promptcachehittoken"}
@@ -44,8 +47,7 @@ _WRITTEN_WITHIN = {"cachewritetoken", "cachecreationtoken", "cachedcreationtoken
 _REASONING = {"reasoningtoken", "thoughtstoken", "thinkingtoken"}
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """The tokens of one answer; `None` where unknown, never 0 in its place."""
 
     prompt_tokens: int | None = None
@@ -96,8 +98,9 @@ def _counts_in(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
         yield from _counts_in(inner, depth + 1)
 
 
-def _read(usage: dict[str, Any], *, is_generated: bool) -> Usage:
+def _read(counts: dict[str, Any], *, is_generated: bool) -> Usage:
     """The usage in one object of counts."""
+    usage = _named(counts)
     prompt_parts = [usage, *_details(usage, _PROMPT | _INPUT)]
     completion_parts = [usage, *_details(usage, _COMPLETION)]
     cached = _count_of(prompt_parts, _READ_WITHIN | _READ_BESIDE)
@@ -120,10 +123,10 @@ def _read(usage: dict[str, Any], *, is_generated: bool) -> Usage:
     return Usage(prompt, completion, total, cached, written, reasoning, _possible(sound), is_uncounted)
 
 
-def _prompt(usage: dict[str, Any], cached: int | None, written: int | None) -> int | None:
+def _prompt(usage: _Named, cached: int | None, written: int | None) -> int | None:
     """The tokens of the prompt, if all spellings of it agree."""
     fresh = _count_of([usage], _INPUT)
-    if fresh is not None and any(_plain(name) in _READ_BESIDE | _WRITTEN_BESIDE for name in usage):
+    if fresh is not None and not usage.keys().isdisjoint(_READ_BESIDE | _WRITTEN_BESIDE):
         # Where the cache also stands among the details, it is not clear whether it is within `input_tokens`.
         is_within = any(_count_of([part], _READ_WITHIN | _WRITTEN_WITHIN) for part in _details(usage, _INPUT))
         fresh = _IMPOSSIBLE if is_within else _sum(fresh, cached, written)
@@ -161,15 +164,23 @@ def _with_parts(half: int | None, *parts: int | None) -> tuple[int | None, ...]:
     return (half, *parts)
 
 
-def _details(usage: dict[str, Any], halves: set[str]) -> list[dict[str, Any]]:
+def _named(counts: dict[str, Any]) -> _Named:
+    found: _Named = {}
+    for name, value in counts.items():
+        found.setdefault(_plain(name), []).append(value)
+    return found
+
+
+def _details(usage: _Named, halves: set[str]) -> list[_Named]:
     """The objects with the parts of a half, such as `prompt_tokens_details`."""
-    return [mapping(value) for name, value in usage.items() if _plain(name).removesuffix("sdetail") in halves]
+    names = [name for name in usage if name.removesuffix("sdetail") in halves]
+    return [_named(value) for name in names for value in usage[name] if isinstance(value, dict)]
 
 
-def _count_of(places: Iterable[Mapping[str, Any]], names: set[str]) -> int | None:
+def _count_of(places: Iterable[_Named], names: set[str]) -> int | None:
     """The count with any of these names; `None` if there is none."""
-    found = [value for place in places for name, value in place.items() if _plain(name) in names]
-    return _one(_count(value) for value in found)
+    found = [value for place in places for name in names if name in place for value in place[name]]
+    return _one(map(_count, found)) if found else None
 
 
 def _one(counts: Iterable[int | None]) -> int | None:

@@ -51,12 +51,9 @@
   const charts = new Map();
   const plotOf = (figure) => figure.querySelector(".plot");
 
-  // The specification next to a chart; a long one is packed.
   const read = async (figure) => {
-    const script = figure.querySelector("script");
-    const isPacked = script.type === "application/gzip";
-    const spec = isPacked ? await debatebench.unpacked(script.textContent) : JSON.parse(script.textContent);
-    charts.get(figure).spec ??= spec;
+    const chart = charts.get(figure);
+    chart.spec ??= (await debatebench.figures()).charts[chart.place];
   };
   const ready = (figure) => {
     const chart = charts.get(figure);
@@ -130,12 +127,62 @@
     { rootMargin: "50% 0px" },
   );
 
-  const watch = (figure) => {
-    charts.set(figure, { spec: null, reading: null, isDrawn: false });
+  // The place of a chart has its height before there is anything to draw, so that nothing below it moves.
+  const furnish = (figure) => {
+    const title = figure.querySelector("figcaption")?.textContent;
+    const named = [figure.closest("section").querySelector("h2").textContent, title].filter(Boolean).join(", ");
+    const plot = Object.assign(document.createElement("div"), { className: "plot", role: "img" });
+    plot.ariaLabel = `Chart: ${named}. The table below holds its numbers.`;
+    plot.style.height = `${figure.dataset.height}px`;
+    const sight = Object.assign(document.createElement("div"), { className: "sight" });
+    if (figure.dataset.width) {
+      plot.style.minWidth = `${figure.dataset.width}px`;
+      sight.tabIndex = 0;
+    }
+    sight.append(plot);
+    figure.ariaLabel = named;
+    figure.append(sight);
+    if (figure.dataset.height > tallest) {
+      figure.classList.add("folded");
+      figure.append(
+        Object.assign(document.createElement("button"), {
+          type: "button",
+          className: "unfold",
+          textContent: "Show the whole chart",
+        }),
+      );
+    }
+  };
+  const tallest = 900;
+
+  const drawnMarks = {
+    line: (dash) => ["line", { x1: 1, y1: 6, x2: 25, y2: 6, ...(dash ? { "stroke-dasharray": dash } : {}) }],
+    point: () => ["circle", { cx: 13, cy: 6, r: 5 }],
+    bar: () => ["rect", { x: 7, width: 12, height: 12, rx: 2 }],
+  };
+  const made = (name, attributes, ...children) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
+    element.append(...children);
+    return element;
+  };
+  // An entry of a legend says how its series is drawn, and in which colour.
+  const drawMark = (entry) => {
+    const [mark, colour] = entry.dataset.mark.split(" ");
+    const drawn = made(...drawnMarks[mark](entry.dataset.dash));
+    entry.prepend(made("svg", { class: `ink-${colour}`, width: 26, height: 12, "aria-hidden": "true" }, drawn), " ");
+  };
+
+  const watch = (figure, place) => {
+    charts.set(figure, { place, spec: null, reading: null, isDrawn: false });
     watcher.observe(figure);
   };
 
-  document.querySelectorAll("figure.chart").forEach(watch);
+  document.querySelectorAll(".legend li").forEach(drawMark);
+  document.querySelectorAll("figure.chart").forEach((figure, place) => {
+    furnish(figure);
+    watch(figure, place);
+  });
   addEventListener("load", () => setTimeout(() => charts.forEach((_, figure) => ready(figure)), 1000));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 

@@ -49,5 +49,9 @@ window.debatebench = Object.assign(window.debatebench ?? {}, (() => {
     waiting.delete(name);
   };
 
-  return { load, received, unpacked };
+  // A promise of the charts of this page, in their order, and of the rows of its sections as CSV.
+  let unpacking = null;
+  const figures = () => (unpacking ??= unpacked(document.getElementById("figures").textContent));
+
+  return { load, received, unpacked, figures };
 })());

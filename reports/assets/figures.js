@@ -1,4 +1,5 @@
-// Downloads of each figure: its rows as CSV, and its charts with title and legend as one SVG.
+// What a page offers beside its sections: the list of them, and below each its SQL, its rows as CSV, its charts with
+// title and legend as one SVG, and a link to itself.
 "use strict";
 
 (() => {
@@ -20,11 +21,7 @@
     return `${title.slice(0, 60).replace(/^-|-$/g, "")}-${section.id}.${ending}`;
   };
 
-  let unpacking = null;
-  const csvOf = async (section) => {
-    unpacking ??= debatebench.unpacked(document.getElementById("csv").textContent);
-    return (await unpacking)[section.id];
-  };
+  const csvOf = async (section) => (await debatebench.figures()).csv[section.id];
 
   const element = (name, attributes, text = "") => {
     const made = document.createElementNS(svgSpace, name);
@@ -85,6 +82,43 @@
     return new XMLSerializer().serializeToString(root);
   };
 
+  const html = (name, properties, ...children) => {
+    const made = Object.assign(document.createElement(name), properties);
+    made.append(...children);
+    return made;
+  };
+
+  // The SQL of a section, or of the answer, which all pages of this kind have in one file.
+  const main = document.querySelector("main");
+  const queryOf = async (id) => (await debatebench.load(main.dataset.queries))[id];
+  const sqlOf = (id, text) => {
+    const details = html("details", { className: "sql" }, html("summary", { textContent: text }));
+    const show = async () => {
+      const code = html("code", { textContent: await queryOf(id) });
+      details.append(html("pre", { tabIndex: 0 }, code), ...needsOf(await debatebench.figures()));
+    };
+    details.addEventListener("toggle", show, { once: true });
+    return details;
+  };
+  const code = (text) => html("code", { textContent: text });
+  const needsOf = ({ params = [], command = "" }) => {
+    const values = params.flatMap(([name, value], at) => [at ? ", " : "Here, ", code(`$${name}`), ` is ${value}`]);
+    const run = command ? [" Run it yourself: ", code(command)] : [];
+    return params.length ? [html("p", { className: "note params" }, ...values, ".", ...run)] : [];
+  };
+
+  // Notes that are too long for the page are put into it when they unfold.
+  const unfoldNotes = (section) =>
+    section.querySelectorAll(":scope > details.notes:not(:has(> h3, > div))").forEach((details, place) => {
+      const show = async () => {
+        for (const [title, content] of (await debatebench.figures()).notes[section.id][place]) {
+          details.append(html("h3", { dir: "auto", textContent: title }));
+          details.append(...(content ? [html("div", { className: "said", dir: "auto", textContent: content })] : []));
+        }
+      };
+      details.addEventListener("toggle", show, { once: true });
+    });
+
   const button = (tools, section, text, action) => {
     const made = document.createElement("button");
     made.type = "button";
@@ -101,15 +135,41 @@
     tools.querySelector(".self").before(made);
   };
 
-  const known = new Set(document.getElementById("csv") ? ["table", "chart", "crosstab", "facts"] : []);
-  for (const tools of document.querySelectorAll("section > .tools")) {
-    const section = tools.parentElement;
-    const link = tools.querySelector(".self");
-    link.setAttribute("aria-label", `Link to ${section.querySelector("h2").textContent}`);
+  const sections = Array.from(document.querySelectorAll(".sections > section"));
+  if (sections.length > 3) {
+    const links = sections.map(({ id, firstElementChild }) =>
+      html("li", {}, html("a", { href: `#${id}`, textContent: firstElementChild.textContent })),
+    );
+    document.querySelector(".columns").prepend(
+      html(
+        "nav",
+        { className: "contents", ariaLabel: "On this page" },
+        html("h2", { textContent: "On this page" }),
+        html("ul", {}, ...links),
+      ),
+    );
+  }
+  const answer = document.getElementById("answer");
+  if (answer && main.dataset.queries) {
+    const details = sqlOf("answer", "SQL of this answer");
+    details.classList.add("answer-sql");
+    answer.after(details);
+  }
+  const known = new Set(document.getElementById("figures") ? ["table", "chart", "crosstab", "facts"] : []);
+  for (const section of sections) {
+    const tools = section.querySelector(":scope > .tools") ?? html("div", { className: "tools" });
+    const kind = section.className.replace("show-", "");
+    const name = section.querySelector("h2").textContent;
+    const link = html("a", { className: "self", href: `#${section.id}`, textContent: "Link", ariaLabel: `Link to ${name}` });
+    tools.append(...(kind === "text" ? [] : [sqlOf(section.id, "SQL")]), link);
+    section.append(tools);
+    if (kind === "notes") {
+      unfoldNotes(section);
+    }
     if (section.querySelector(".empty")) {
       continue;
     }
-    if (known.has(section.className.replace("show-", ""))) {
+    if (known.has(kind)) {
       button(tools, section, "CSV", async () => save(nameOf(section, "csv"), "text/csv", [await csvOf(section)]));
     }
     if (section.querySelector("figure.chart")) {

@@ -128,7 +128,7 @@
   const cellOf = ({ text, sort, content = text, share }, isNumber, isHeading) => {
     const made = element(isHeading ? "th" : "td", isHeading ? { scope: "row", dir: "auto" } : {}, content);
     if (isNumber) {
-      made.className = "number";
+      made.className = "n";
     }
     if (sort !== undefined) {
       made.dataset.sort = sort;
@@ -142,13 +142,13 @@
 
   const tableOf = (section, headings, rows) => {
     const head = headings.map(({ text, content = text, isNumber }) =>
-      element("th", isNumber ? { scope: "col", class: "number" } : { scope: "col" }, content),
+      element("th", isNumber ? { scope: "col", class: "n" } : { scope: "col" }, content),
     );
     const lines = rows.map((cells) => element("tr", {}, ...cells.map((cell, at) => cellOf(cell, headings[at].isNumber, at === 0))));
     const caption = element("caption", {}, `${section.querySelector("h2").textContent}, recomputed`);
     const table = element("table", {}, caption, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...lines));
     debatebench.sortable(table);
-    return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-labelledby": `${section.id}-title` }, table);
+    return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption.textContent }, table);
   };
 
   const text = (label) => ({ text: label });

@@ -40,6 +40,16 @@
       return unbroken;
     });
 
+  // A very long text shows how it begins, and unfolds.
+  const folded = (text) => {
+    const details = document.createElement("details");
+    details.className = "whole";
+    const summary = document.createElement("summary");
+    summary.textContent = text.slice(0, 200);
+    details.append(summary, text.slice(200));
+    return details;
+  };
+
   const cellOf = ([text, look, sortKey, href, mark], isHeading) => {
     const cell = document.createElement(isHeading ? "th" : "td");
     if (isHeading) {
@@ -50,6 +60,10 @@
     }
     if (sortKey) {
       cell.dataset.sort = sortKey;
+    }
+    if (text.length > 400 && !href) {
+      cell.append(folded(text));
+      return cell;
     }
     const inner = href ? document.createElement("a") : mark ? document.createElement("span") : cell;
     if (href) {
@@ -83,7 +97,7 @@
     await complete(table);
     const descending = heading.getAttribute("aria-sort")
       ? heading.getAttribute("aria-sort") === "ascending"
-      : heading.classList.contains("number");
+      : heading.classList.contains("n");
     for (const other of table.tHead.rows[0].cells) {
       other.removeAttribute("aria-sort");
     }
@@ -110,6 +124,11 @@
     });
   };
 
+  // A table that scrolls is reached by the keyboard.
+  for (const scroll of document.querySelectorAll(".scroll:not([role])")) {
+    const caption = scroll.querySelector("caption").textContent;
+    Object.assign(scroll, { role: "region", tabIndex: 0, ariaLabel: caption });
+  }
   document.querySelectorAll("table").forEach(sortable);
   for (const rest of document.querySelectorAll(".rest")) {
     const scroll = rest.previousElementSibling;

@@ -126,13 +126,13 @@
     table.append(make("caption", "The answer"));
     const head = table.createTHead().insertRow();
     for (const [number, name] of names.entries()) {
-      head.append(make("th", name, { scope: "col", ...(numeric.test(types[number]) ? { class: "number" } : {}) }));
+      head.append(make("th", name, { scope: "col", ...(numeric.test(types[number]) ? { class: "n" } : {}) }));
     }
     const body = table.createTBody();
     for (const row of rows.slice(0, mostShown)) {
       const line = body.insertRow();
       for (const [number, value] of row.entries()) {
-        const cell = make("td", value ?? "null", numeric.test(types[number]) ? { class: "number" } : {});
+        const cell = make("td", value ?? "null", numeric.test(types[number]) ? { class: "n" } : {});
         if (value === null) cell.classList.add("null");
         line.append(cell);
       }

@@ -21,13 +21,14 @@ from imported import PANELBENCH, imported_run, kept_records
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
-from site_pages import Parsed, chart_specs, opened_debates, parse, report_files, site_data, words
+from site_pages import Parsed, chart_specs, figures, opened_debates, parse, report_files, site_data, unpacked, words
 
 from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
 from debatebench.output.report.colours import SCALES, contrast, ink_on, shade_colour
+from debatebench.output.report.data_files import packed
 from debatebench.output.report.folder import FORMAT, MANIFEST, replace_files
-from debatebench.output.report.html import format_values, guess_format, heading, script_json
+from debatebench.output.report.html import format_values, guess_format, heading
 from debatebench.output.report.page import CHARTS, FORMATS, ColumnFormat, Options, Section, load_pages
 from debatebench.output.report.site import build_site
 from debatebench.query.safe_query import run_query
@@ -180,11 +181,13 @@ def test_a_run_with_verdicts_and_too_few_debates_does_not_say_that_it_has_no_ver
 
 
 def test_every_section_unfolds_its_sql(site: Path) -> None:
-    text = words(site / "runs" / "tiny" / "index.html")
-    assert (
-        "from marts.leaderboard where run_tag = $run_tag and is_displayed order by format desc, rank, model_id" in text
+    sql = " ".join(site_data(site, "queries/results")["leaderboard"].split())
+    assert sql.endswith(
+        "from marts.leaderboard where run_tag = $run_tag and is_displayed order by format desc, rank, model_id"
     )
-    assert "debatebench query --file FILE --param run_tag=tiny" in text
+    needs = figures(site / "runs" / "tiny" / "index.html")
+    assert needs["command"] == "debatebench query --file FILE --param run_tag=tiny"
+    assert needs["params"] == [["run_tag", "'tiny'"]]
 
 
 def test_every_chart_has_its_numbers_in_a_table(site: Path) -> None:
@@ -195,7 +198,7 @@ def test_every_chart_has_its_numbers_in_a_table(site: Path) -> None:
             if "<figure" in section:
                 seen += 1
                 assert section.count("<table>") == 1
-                assert '<th scope="col"' in section
+                assert "<th" in section
                 assert "<caption>" in section
     assert seen > 15
 
@@ -228,10 +231,9 @@ def test_pages_run_no_inline_script_and_say_so_to_the_browser(site: Path) -> Non
         policies = []
         for tag, attrs in parse(page).tags:
             assert not [name for name in attrs if name.startswith("on")], (page, tag, attrs)
-            # Only the room for a chart.
-            assert re.fullmatch(r"height: \d+px", attrs.get("style") or "height: 0px"), (page, tag, attrs)
+            assert "style" not in attrs, (page, tag, attrs)
             if tag == "script":
-                assert attrs.get("src") or attrs.get("type") in ("application/json", "application/gzip")
+                assert attrs.get("src") or attrs.get("type") == "application/gzip"
             if tag == "meta" and attrs.get("http-equiv") == "Content-Security-Policy":
                 policies.append(str(attrs["content"]))
             assert tag not in ("iframe", "object", "embed", "base", "form", "style")
@@ -324,8 +326,7 @@ def test_hostile_text_is_text_in_every_page(site: Path) -> None:
 
 
 def test_hostile_names_are_text_in_charts(site: Path) -> None:
-    html = (site / "runs" / "evil" / "index.html").read_text(encoding="utf-8")
-    specs = chart_specs(html)
+    specs = chart_specs(site / "runs" / "evil" / "index.html")
     assert len(specs) >= 5
 
     def texts(value: Any) -> list[str]:
@@ -761,7 +762,7 @@ def test_what_is_no_number_is_a_gap_in_a_chart() -> None:
     rows = [{"m": "a", "v": None}, {"m": "b", "v": float("nan")}, {"m": "c", "v": Decimal("1.5")}]
     spec = chart(section_of("bars", label="m", values=("v",)), rows)
     assert spec["data"][0]["x"] == [None, None, 1.5]
-    json.loads(script_json(spec))
+    json.loads(unpacked(packed(spec)))
 
 
 def test_heat_map_of_the_same_names_has_them_in_the_same_order() -> None:
@@ -822,11 +823,10 @@ def test_contrast_is_that_of_the_standard() -> None:
 
 
 @given(st.text())
-def test_script_json_cannot_be_left_by_any_text(text: str) -> None:
+def test_packed_data_cannot_be_left_by_any_text(text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
-    written = str(script_json([text]))
-    assert not set(written) & set("<>&\u2028\u2029")
-    assert json.loads(written) == [text]
+    assert re.fullmatch("[A-Za-z0-9+/=]+", packed([text]))
+    assert json.loads(unpacked(packed([text]))) == [text]
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def test_figures_are_those_of_the_marts(page: Path, database: Path) -> None:
 
 
 def test_baselines_stand_below_the_judges_and_people(page: Path) -> None:
-    specs = chart_specs(section(page, "profile"))
+    specs = chart_specs(page, "profile")
     assert len(specs) == 3
     for spec in specs:
         names = spec["layout"]["yaxis"]["ticktext"]

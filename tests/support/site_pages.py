@@ -85,10 +85,20 @@ def section(page: Path, identifier: str) -> str:
     return str(found)
 
 
-def chart_specs(html: str) -> list[dict[str, Any]]:
-    """The specifications of the charts in a page or a part of it."""
-    found = re.findall(r'<figure.*?<script type="application/(json|gzip)">(.*?)</script>', html, re.S)
-    return [json.loads(text if kind == "json" else unpacked(text)) for kind, text in found]
+def figures(page: Path) -> dict[str, Any]:
+    """What scripts show of a page: its charts, the rows of its sections as CSV, long notes, what its queries need."""
+    found = re.search(r'<script type="application/gzip" id="figures">(.*?)</script>', page.read_text(encoding="utf-8"))
+    return dict(json.loads(unpacked(found[1]))) if found else {}
+
+
+def chart_specs(page: Path, identifier: str | None = None) -> list[dict[str, Any]]:
+    """The specifications of the charts in a page, or in one of its sections."""
+    specs = figures(page).get("charts", [])
+    if identifier is None:
+        return list(specs)
+    own = section(page, identifier)
+    start = page.read_text(encoding="utf-8").partition(own)[0].count("<figure")
+    return list(specs[start : start + own.count("<figure")])
 
 
 def unpacked(text: str) -> str:

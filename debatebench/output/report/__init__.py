@@ -9,11 +9,12 @@ colours.py      colour scales of heat maps, and a readable text colour for each 
 console.py      the SQL console: the marts as a DuckDB file, and DuckDB-WASM from npm
 data_files.py   data for scripts: an object → a compressed script
 debates_data.py the debates of the site as data for the page of debates
+downloads.py    the marts as files to download: CSV and Parquet
 filter_data.py  the decided debates of a run as columns, for filters in a browser
 folder.py       replace the files of the site; leave other files unchanged
 fragments.py    the leaderboard of a run as HTML snippet, SVG and Markdown
 html.py         values → HTML; all text from the warehouse is escaped
-links.py        links to the debates that a number counts
+links.py        links to pages, and to the debates that a number counts
 manifest.py     what a site was made from, for its manifest
 name_places.py  where the names of points are written, so that they do not cover each other
 page.py         page definitions of `reports/pages` → typed pages of sections
@@ -27,5 +28,6 @@ search_index.py a word index of the texts of debates, in parts that a page loads
 sections.py     a section's query and rows → the values of its template
 site.py         write all pages and assets as one folder
 slope_chart.py  rows → lines from before to now, with names beside them
+stored_once.py  what many queries of a site read, stored when the first of them runs
 subjects.py     what pages are about: the site, a run, a comparison, a debater
 """

@@ -48,18 +48,21 @@ def check_site(
 ) -> Check:
     """Make the site in `folder` again from the warehouse, and compare.
 
-    Of its manifest only the choice of runs, comparisons, front, title, calls and console is used, so that it makes no
-    difference whether it was changed to fit. A SQL console is not compared, because its database has other bytes each
-    time. `files`, `journals` and `now` are as for `build_site`; journals are read only for a site with calls. Nothing
-    is written, and no link is followed. Raises `UsageError` for a folder that is not a site, and for a choice that this
-    warehouse cannot give.
+    Of its manifest only the choice of runs, comparisons, front, title, calls, downloads and console is used, so that it
+    makes no difference whether it was changed to fit. A SQL console is not compared, because its database has other
+    bytes each time. `files`, `journals` and `now` are as for `build_site`; journals are read only for a site with
+    calls. Nothing is written, and no link is followed. Raises `UsageError` for a folder that is not a site, and for a
+    choice that this warehouse cannot give.
     """
     manifest = _read_manifest(folder)
     choice = _choice(folder, manifest)
     has_console = manifest["choice"].get("sql_console") is True
+    has_downloads = manifest["choice"].get("downloads") is True
     journals = journals if manifest["choice"].get("calls") is True else None
     with open_for_reading(database) as con:
-        site = open_site(con, files, choice, now, journals=journals, has_console=has_console)
+        site = open_site(
+            con, files, choice, now, journals=journals, has_console=has_console, has_downloads=has_downloads
+        )
         found = {path for path in _found_files(folder) if not (has_console and is_of_console(path))}
         expected: dict[str, str] = {}
         differing: dict[str, list[str]] = {}

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from debatebench.output.report.data_files import bytes_script, data_path, packed
+from debatebench.output.report.downloads import OF_RUNS, of_runs
 from debatebench.output.report.html import render
 from debatebench.query.run_tags import landed_tags
 from debatebench.query.safe_query import run_query
@@ -56,9 +57,6 @@ _STORAGE_VERSION = "v1.2.0"
 # A database may not have the name of one of its schemas.
 _DATABASE = "debatebench"
 _SCHEMAS = ("marts", "ratings", "original")
-# Columns that say which runs a row is about. Where only some runs are on the site, a table without any is left out: it
-# may be about the others.
-_OF_RUNS = ("run_tag", "baseline_run_tag", "candidate_run_tag")
 # With the usual quarter of a megabyte per block, more than a hundred small tables take twenty megabytes.
 _BLOCK_SIZE = 16384
 
@@ -168,12 +166,11 @@ def write_marts(database: Path, path: Path, run_tags: Sequence[str] | None) -> l
         found = con.execute(_RELATIONS, {"schemas": list(_SCHEMAS)}).fetchall()
         names = []
         for schema, name, columns in each_of("Copying marts", found):
-            of_runs = [column for column in _OF_RUNS if column in columns]
-            if run_tags is not None and not of_runs:
+            found_columns = [column for column in OF_RUNS if column in columns]
+            if run_tags is not None and not found_columns:
                 continue
             table = f"{quoted_identifier(schema)}.{quoted_identifier(name)}"
-            conditions = [f"({column} is null or list_contains($run_tags::varchar[], {column}))" for column in of_runs]
-            where = "" if run_tags is None else f"where {' and '.join(conditions)}"
+            where = of_runs(found_columns, run_tags is None)
             con.execute(f"create schema if not exists target.{quoted_identifier(schema)}")
             con.execute(
                 f"create table target.{table} as select * from warehouse.{table} {where} order by all",

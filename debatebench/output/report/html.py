@@ -1,12 +1,11 @@
 """Values and pages → HTML. Everything from the warehouse is treated as text, whatever it contains.
 
-All values pass through one of two functions: the templates escape every value after `visible` has made control
-characters harmless, and `script_json` writes JSON that cannot end the script element.
+The templates escape every value after `visible` has made control characters harmless; data for scripts is packed in
+letters that mean nothing in HTML.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import traceback
@@ -65,6 +64,7 @@ _SORTS_ITSELF = re.compile(r"−?\$?[0-9,]+(\.[0-9]+)?(%|=|$| to )|[0-9]{4}-[0-9
 _SIGNED = re.compile(r"[+-][0-9][0-9.,]*(\s?%)?(\sto\s[+-]?[0-9][0-9.,]*(\s?%)?)?")
 _BEFORE_DIGIT = re.compile(r"-(?=[0-9])")
 _LONGEST_UNBROKEN = 40
+_LONGEST_TEXT = 400
 _WINNERS = {"pro": "pro", "con": "con", "tie": "tie", "no_decision": "no decision"}
 
 
@@ -77,6 +77,11 @@ class Cell:
     is_number: bool = False
     href: str | None = None
     mark: str | None = None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a table shows only its beginning at first."""
+        return len(self.text) > _LONGEST_TEXT and self.href is None
 
     @property
     def sort_key(self) -> str | None:
@@ -141,6 +146,8 @@ def _cell(value: Any, chosen: Format, decimals: int) -> Cell:
     if isinstance(value, int | float | Decimal):
         return Cell(_number(value, chosen, decimals), sort=float(value), is_number=True)
     text = value if isinstance(value, str) else json_text(value)
+    if chosen == "file":
+        return Cell(Path(text).suffix.removeprefix(".").upper().replace("PARQUET", "Parquet"))
     if chosen == "winner":
         return Cell(_WINNERS.get(text, text), mark=text if text in _WINNERS else None)
     if _SIGNED.fullmatch(text):
@@ -168,14 +175,6 @@ def _number(value: float | Decimal, chosen: Format, decimals: int) -> str:
 
 def _epoch(value: datetime) -> float:
     return (value - datetime(1970, 1, 1)).total_seconds()
-
-
-def script_json(data: Any) -> str:
-    """JSON for a `<script type="application/json">`, without characters that have a meaning in HTML."""
-    from markupsafe import Markup
-
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))  # noqa: S704
 
 
 def unbroken(text: str) -> Any:

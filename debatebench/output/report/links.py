@@ -1,7 +1,8 @@
-"""Links to the debates of the site: to one debate, or to those that a number counts."""
+"""Links within the site: to its pages, to one debate, or to the debates that a number counts."""
 
 from __future__ import annotations
 
+from posixpath import dirname, relpath
 from urllib.parse import quote
 
 DEBATES_PAGE = "debates.html"
@@ -28,6 +29,11 @@ FACETS = (
     "beside",
 )
 """What a link can ask the page of debates for; `reports/README.md` says what each one means."""
+
+
+def relative(path: str, target: str) -> str:
+    """The link from the page at one path of the site to the page at another."""
+    return relpath(target, dirname(path) or ".")
 
 
 def debates_link(root: str, *, run_tag: str, **facets: str | int | None) -> str:

@@ -75,6 +75,7 @@ def choice_of(site: Site) -> dict[str, Any]:
         ],
         "title": site.title,
         "sql_console": site.has_console,
+        "downloads": bool(site.downloads),
         "calls": site.journals is not None,
     }
 

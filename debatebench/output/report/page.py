@@ -34,6 +34,7 @@ Format = Literal[
     "comparison",
     "debater",
     "debate",
+    "file",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
 Scale = Literal["sequential", "diverging"]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 _DATA = re.compile(rb'debatebench\.received\("([^"]*)","([A-Za-z0-9+/=]*)"\);\n?')
 _SPARE_BYTES = 1_000_000
 _LONGEST_VALUE = 80
+_MOST_PACKED_BYTES = 50_000_000
 _CELLS = ("td", "th")
 
 
@@ -98,11 +99,14 @@ def _by_kind(path: str, shown: bytes, now: bytes) -> Iterator[Difference]:
 def _data_in(script: bytes, most: int | None) -> bytes | None:
     """The JSON text of a script with data; None for other scripts, and for more than `most` bytes."""
     match = _DATA.fullmatch(script)
-    if match is None:
-        return None
+    return None if match is None else _unpacked(match[2], most)
+
+
+def _unpacked(letters: str | bytes, most: int | None) -> bytes | None:
+    """What is packed; None for what is not, and for more than `most` bytes."""
     try:
         packed = zlib.decompressobj(wbits=31)
-        text = packed.decompress(base64.b64decode(match[2], validate=True), 0 if most is None else most)
+        text = packed.decompress(base64.b64decode(letters, validate=True), 0 if most is None else most)
         return text if packed.eof else None
     except (binascii.Error, zlib.error, ValueError):
         return None
@@ -130,7 +134,7 @@ def _of_bytes(path: str, shown: bytes, now: bytes) -> Difference:
 
 
 class _Item(NamedTuple):
-    """A text, a tag or the data of a chart in a page, and where it is. `row` is 0 outside of the rows of tables."""
+    """A text, a tag or packed data in a page, and where it is. `row` is 0 outside of the rows of tables."""
 
     section: str
     kind: str
@@ -151,7 +155,7 @@ class _Items(HTMLParser):
         self._tables = self._row = self._cell = 0
         self._label = ""
         self._headings: list[str] = []
-        self._in_head = self._in_table = self._is_json = False
+        self._in_head = self._in_table = self._is_packed = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "section":
@@ -167,7 +171,7 @@ class _Items(HTMLParser):
         elif tag in _CELLS:
             self._cell += 1
         elif tag == "script":
-            self._is_json = dict(attrs).get("type") == "application/json"
+            self._is_packed = dict(attrs).get("type") == "application/gzip"
         self._add("markup", " ".join([tag, *(f'{name}="{value}"' for name, value in attrs)]))
 
     def handle_endtag(self, tag: str) -> None:
@@ -178,9 +182,10 @@ class _Items(HTMLParser):
         self._add("markup", f"/{tag}")
 
     def handle_data(self, data: str) -> None:
-        if self._is_json:
-            self._is_json = False
-            self._add("chart", data)
+        if self._is_packed:
+            self._is_packed = False
+            unpacked = _unpacked(data, _MOST_PACKED_BYTES)
+            self._add("data", data if unpacked is None else unpacked.decode("utf-8", "replace"))
             return
         text = data.strip()
         if text and self._in_table and self._cell:
@@ -225,8 +230,9 @@ def _of_pages(path: str, shown: bytes, now: bytes) -> Iterator[Difference]:
         if known is None or (was and item and was.value == item.value):
             continue
         place = _place(known if item is None else item)
-        if known.kind == "chart" and was and item:
-            yield from _of_json(path, place, was.value, item.value)
+        if known.kind == "data" and was and item:
+            found = [*_of_json(path, place, was.value, item.value)]
+            yield from found or [Difference(path, place, was.value, item.value)]
         else:
             yield Difference(path, place, was and was.value, item and item.value)
 

@@ -9,12 +9,13 @@ from dataclasses import replace
 from shlex import quote
 from typing import Any, Literal, NamedTuple
 
-from debatebench.output.report.data_files import packed
+from debatebench.output.report.data_files import data_path, data_script, packed
+from debatebench.output.report.downloads import FOLDER as DOWNLOADS
 from debatebench.output.report.filter_data import outcomes_name
 from debatebench.output.report.html import render
-from debatebench.output.report.links import DEBATES_PAGE, debates_link
+from debatebench.output.report.links import DEBATES_PAGE, debates_link, relative
 from debatebench.output.report.page import KINDS, ForEach, Page, Section
-from debatebench.output.report.sections import Link, Row, paragraphs, view
+from debatebench.output.report.sections import Link, Row, SectionView, paragraphs, view
 from debatebench.output.report.subjects import (
     QUERY_TIMEOUT_S,
     Compared,
@@ -23,14 +24,17 @@ from debatebench.output.report.subjects import (
     fill,
     path_of,
     run_tags,
+    slug,
     subjects,
 )
 from debatebench.query.safe_query import QueryResult, run_query
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
+from debatebench.shared.visible_text import visible
 
 _FILTER_SCRIPTS = ("filters_compute.js", "filters.js")
+_DOWNLOAD = rf"{DOWNLOADS}/[a-z0-9_]+\.(csv|parquet)"
 _MOST_NAMED = 5
 _MOST_TYPED = 20
 """The longest list that a command shows."""
@@ -45,11 +49,18 @@ class _Result(NamedTuple):
 
 
 def render_pages(site: Site) -> Iterator[tuple[str, str]]:
-    """Every page of the site: its path and its HTML."""
+    """Every page of the site, and the SQL of each kind of page as data for scripts: their paths and texts."""
     site = replace(site, pages=_shown_pages(site))
     for page in site.pages:
         for group in subjects(site, page):
             yield from _pages(site, page, group)
+        if queries := {each.id: each.query.strip() for each in _asked(page) if each.query}:
+            yield data_path(_queries_name(page)), data_script(_queries_name(page), queries)
+
+
+def _queries_name(page: Page) -> str:
+    """What the SQL of a kind of page is called among the data of the site: section → query."""
+    return f"queries/{slug(page.name)}"
 
 
 def _shown_pages(site: Site) -> list[Page]:
@@ -141,24 +152,36 @@ def _page(site: Site, page: Page, subject: Subject, results: Sequence[_Result]) 
             "site_title": site.title,
             "title": fill(page.title, subject.words),
             "answer": " ".join(answer),
-            "answer_sql": page.answer.query.strip() if page.answer else "",
+            "queries": _queries_name(page) if any(each.query for each in _asked(page)) else "",
             "paragraphs": paragraphs(fill(page.intro, subject.words)),
             "sections": views,
             "has_charts": has_charts,
             "scripts": _scripts(has_charts=has_charts, has_filters=bool(filters)),
-            "csv": packed(csv) if (csv := {each.id: each.csv for each in views if each.csv}) else "",
+            "figures": _figures(views, used),
             "filters": filters,
             "banners": _banners(page, subject),
-            "crumbs": _crumbs(site, page, subject, root),
-            "tabs": _tabs(site, page, subject, root),
+            "crumbs": _crumbs(site, page, subject, path),
+            "tabs": _tabs(site, page, subject, path),
             "root": root,
             "has_console": site.has_console,
-            "params": [(name, _shown_value(value)) for name, value in used.items()],
-            "command": _command(used),
             "made_at": f"{site.now:%Y-%m-%d %H:%M}" if site.now else "",
             "version": __version__,
         },
     )
+
+
+def _figures(views: Sequence[SectionView], used: Mapping[str, Any]) -> str:
+    """What scripts show of a page, packed: its charts in their order, the rows of its sections as CSV, long notes, and
+    what its queries need.
+    """
+    shown = {
+        "charts": [panel.spec for each in views for panel in each.charts],
+        "csv": {each.id: each.csv for each in views if each.csv},
+        "notes": {each.id: [fold.texts for fold in each.folds] for each in views if each.are_notes_packed},
+        "params": [(name, visible(_shown_value(value))) for name, value in used.items()],
+        "command": visible(_command(used)),
+    }
+    return packed({name: value for name, value in shown.items() if value}, level=9) if any(shown.values()) else ""
 
 
 def _filters(site: Site, page: Page, subject: Subject) -> dict[str, str] | None:
@@ -223,11 +246,13 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
     runs = {run.tag: run for run in site.runs}
     own = {"run_tag": subject.run.tag} if subject.run else {}
 
-    def link(kind: ForEach | Literal["debate", "debates"], row: Row) -> str | None:
+    def link(kind: ForEach | Literal["debate", "debates", "file"], row: Row) -> str | None:
         if kind == "comparison":
             compared = Compared(*(str(row.get(name)) for name in Compared._fields))
             page = pages.get("comparison")
-            return root + path_of(page, compared.words) if page and compared in site.comparisons else None
+            return relative(path, path_of(page, compared.words)) if page and compared in site.comparisons else None
+        if kind == "file":
+            return relative(path, str(row["path"])) if re.fullmatch(_DOWNLOAD, str(row["path"])) else None
         if kind == "debates":
             return _debates_link(root, runs, {"run": own.get("run_tag"), **row})
         if kind == "debate":
@@ -240,7 +265,7 @@ def _linker(site: Site, subject: Subject, path: str) -> Link:
             return None
         if kind == "debater" and words["model_id"] not in run.debaters:
             return None
-        return root + path_of(page, words)
+        return relative(path, path_of(page, words))
 
     return link
 
@@ -280,29 +305,29 @@ def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _crumbs(site: Site, page: Page, subject: Subject, root: str) -> list[tuple[str, str]]:
+def _crumbs(site: Site, page: Page, subject: Subject, path: str) -> list[tuple[str, str]]:
     """The links back to the index, and from a part of a run to the run."""
-    crumbs = [] if page.path == "index.html" else [("Overview", f"{root}index.html")]
+    crumbs = [] if page.path == "index.html" else [("Overview", relative(path, "index.html"))]
     first = next((each for each in site.pages if each.for_each == "run"), None)
     overview = next((each for each in site.pages if each.name == "comparison"), None)
     if page.for_each == "comparison" and overview:
-        crumbs.append((overview.nav or overview.title, root + overview.path))
+        crumbs.append((overview.nav or overview.title, relative(path, overview.path)))
     if KINDS[page.for_each].split_by and first and subject.run:
-        crumbs.append((f"Run {subject.run.tag}", root + path_of(first, {"run_tag": subject.run.tag})))
+        crumbs.append((f"Run {subject.run.tag}", relative(path, path_of(first, {"run_tag": subject.run.tag}))))
     return crumbs
 
 
-def _tabs(site: Site, page: Page, subject: Subject, root: str) -> list[tuple[str, str, bool]]:
+def _tabs(site: Site, page: Page, subject: Subject, path: str) -> list[tuple[str, str, bool]]:
     """The links to the pages of the same run, or else of the whole site, and which of them is this page."""
     kind: ForEach = "run" if subject.run and page.for_each != "site" else "site"
     pages = [each for each in site.pages if each.nav and (each.for_each == kind or each.path == DEBATES_PAGE)]
     if len(pages) < 2:
         return []
-    return [(each.nav or "", _tab_link(each, subject, kind, root), each is page) for each in pages]
+    return [(each.nav or "", _tab_link(each, subject, kind, path), each is page) for each in pages]
 
 
-def _tab_link(page: Page, subject: Subject, kind: ForEach, root: str) -> str:
+def _tab_link(page: Page, subject: Subject, kind: ForEach, path: str) -> str:
     """Where a tab leads: to a page, or from the pages of a run to its debates."""
     if page.path == DEBATES_PAGE and kind == "run" and subject.run:
-        return debates_link(root, run_tag=subject.run.tag)
-    return root + path_of(page, subject.words)
+        return debates_link("../" * path.count("/"), run_tag=subject.run.tag)
+    return relative(path, path_of(page, subject.words))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from debatebench.output.report.chart_parts import LegendEntry, Spec, axes, legend_of
 from debatebench.output.report.charts import chart, least_width
 from debatebench.output.report.data_files import packed
-from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_values, guess_format, heading, script_json
+from debatebench.output.report.html import DEBATERS, MISSING, Cell, format_values, guess_format, heading
 from debatebench.output.report.page import CHARTS, ColumnFormat, ForEach, Section
 from debatebench.output.report.reasons import missing_because, remarks
 from debatebench.shared.errors import ConfigError
@@ -18,14 +18,16 @@ from debatebench.shared.result_formats import render
 from debatebench.shared.visible_text import visible
 
 Row = Mapping[str, Any]
-Link = Callable[[ForEach | Literal["debate", "debates"], Row], str | None]
+Link = Callable[[ForEach | Literal["debate", "debates", "file"], Row], str | None]
 """Where a cell leads that names a run, debater or debate, given its row; `None` when there is no such page.
 
-Given `debates` and facets, where the debates are that have them.
+Given `debates` and facets, where the debates are that have them; given `file`, the file of the site at `path`.
 """
 
 _MOST_ROWS, _FIRST_ROWS = 40, 30
-_LONGEST_SPEC = 1000
+# As many columns as the style sheet has rules for.
+_MARKED_COLUMNS = 16
+_LONGEST_NOTES = 20_000
 _LARGE_GRID = 200
 _TEXT_COLUMNS = {
     "notes": ("heading", "title", "content"),
@@ -64,9 +66,12 @@ class Table:
         return packed(cells) if cells else ""
 
     def look(self, cell: Cell, column: int) -> str:
-        """The class of a cell: a number, or a text that may be broken, because it is not short."""
+        """The class of a cell: a number, or a text that may be broken, because it is not short.
+
+        In the first columns, the class of the heading says that a cell is a number.
+        """
         if self.headings[column].is_number:
-            return "n"
+            return "n" if column >= _MARKED_COLUMNS else ""
         return "long" if len(cell.text) > 60 else "w" if len(cell.text) > 24 else ""
 
     def _parts(self, cell: Cell, column: int) -> list[str | None]:
@@ -91,6 +96,11 @@ class Notes:
     heading: str
     notes: tuple[Note, ...]
 
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """The title and content of each for a script, made visible."""
+        return [(visible(each.title), visible(each.content, keep_lines=True)) for each in self.notes]
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -113,17 +123,12 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart of a section: its specification as JSON, its height and least width in pixels, and its title if there
-    are several.
-
-    A long specification is packed, and `spec` is empty.
-    """
+    """One chart of a section: its title if there are several, its specification, height and least width in pixels."""
 
     title: str
     height: int
     least_width: int
-    spec: str = ""
-    packed: str = ""
+    spec: Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,6 @@ class SectionView:
     title: str
     paragraphs: tuple[str, ...]
     show: str
-    sql: str
     empty: str
     is_empty: bool
     notes: tuple[str, ...]
@@ -150,6 +154,8 @@ class SectionView:
     """The rows of a chart, a table or figures with all their columns and digits, for a spreadsheet."""
     facts: tuple[tuple[str, Cell], ...] = ()
     folds: tuple[Notes, ...] = ()
+    are_notes_packed: bool = False
+    """Whether the notes are too long to be in the page as HTML, and a script shows them."""
     groups: tuple[Cases, ...] = ()
     case_headings: tuple[str, str] = ("", "")
     """What stands above the passage and above the reasons of a case."""
@@ -170,7 +176,6 @@ def view(
         title=section.title,
         paragraphs=paragraphs(section.text),
         show="chart" if section.show in CHARTS else section.show,
-        sql=section.query.strip(),
         empty=section.empty,
         is_empty=not rows and section.show != "text",
         notes=(*notes, *remarks(section, rows)),
@@ -187,7 +192,10 @@ def view(
         case "facts":
             changes["facts"] = _facts(section, rows[0], link)
         case "notes":
-            changes["folds"] = _folds(rows)
+            changes["folds"] = folds = _folds(rows)
+            changes["are_notes_packed"] = (
+                sum(len(note.content) for each in folds for note in each.notes) > _LONGEST_NOTES
+            )
         case "cases":
             changes["groups"] = _groups(rows, link)
             changes["case_headings"] = tuple(
@@ -214,10 +222,7 @@ def _panels(section: Section, rows: Sequence[Row]) -> tuple[tuple[Panel, ...], t
 
 
 def _panel(title: str, spec: Spec) -> Panel:
-    height, text = spec["layout"]["height"], script_json(spec)
-    if len(text) > _LONGEST_SPEC:
-        return Panel(title, height, least_width(spec), packed=packed(spec))
-    return Panel(title, height, least_width(spec), spec=text)
+    return Panel(title, spec["layout"]["height"], least_width(spec), spec)
 
 
 def _fields(base: SectionView) -> dict[str, Any]:
@@ -269,6 +274,8 @@ def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Ce
     column = section.columns.get(name, ColumnFormat())
     chosen = column.format or guess_format(name, [row[name]])
     href = link(chosen, _target(name, row)) if chosen in ("run", "comparison", "debater", "debate") else None
+    if chosen == "file" and row[name] is not None:
+        href = link("file", {"path": row[name]})
     if column.cases is not None and row[column.cases] is not None:
         href = f"#{_anchor(row[column.cases])}"
     counts_none = row[name] is None or (isinstance(row[name], int) and row[name] == 0)

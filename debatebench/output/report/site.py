@@ -23,6 +23,7 @@ from debatebench.output.report.choice import (
 from debatebench.output.report.console import WasmFiles, write_console
 from debatebench.output.report.data_files import data_path, data_script
 from debatebench.output.report.debates_data import debates_data
+from debatebench.output.report.downloads import downloads, mart_queries
 from debatebench.output.report.filter_data import filter_data
 from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
@@ -30,14 +31,14 @@ from debatebench.output.report.manifest import described
 from debatebench.output.report.page import load_pages
 from debatebench.output.report.page_time import data_time
 from debatebench.output.report.render import render_pages
-from debatebench.output.report.subjects import READ_OFTEN, Site, find_runs
+from debatebench.output.report.stored_once import stored_once
+from debatebench.output.report.subjects import Site, find_runs
 from debatebench.query.attached import attached
 from debatebench.query.relations import has_relation
 from debatebench.shared.activity import doing
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
-from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
     import duckdb
@@ -65,6 +66,7 @@ def build_site(
     front: str | None = None,
     wasm: WasmFiles | None = None,
     journals: Path | None = None,
+    has_downloads: bool = False,
     now: datetime | None = None,
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
@@ -73,8 +75,9 @@ def build_site(
     among the files does. `now` (naive UTC) is the time that pages state, by default that of the newest record in them.
     Nothing in `out_dir` changes before every page is rendered, and files that do not belong to the site are kept. The
     same warehouse and the same `now` give the same bytes. With `journals`, the folder of journals, readers can see the
-    raw reply to each request. With `wasm` it has a SQL console, whose database has other
-    bytes each time. Raises `UsageError` for an unknown run, `ConfigError` for a file that cannot be used.
+    raw reply to each request. With `has_downloads` the site has the marts as files. With `wasm` it has a SQL console,
+    whose database has other bytes each time. Raises `UsageError` for an unknown run, `ConfigError` for a file that
+    cannot be used.
     """
     choice = Choice(run_tags, compare, title, front)
     with attached(database) as con:
@@ -89,6 +92,7 @@ def build_site(
             now,
             journals=journals,
             has_console=wasm is not None,
+            has_downloads=has_downloads,
         )
         try:
             with _quicker(site) as stored:
@@ -106,6 +110,7 @@ def open_site(
     *,
     journals: Path | None = None,
     has_console: bool = False,
+    has_downloads: bool = False,
 ) -> Site:
     """What `build_site` renders, and raises."""
     pages = load_pages(files)
@@ -123,6 +128,7 @@ def open_site(
         comparisons=comparisons(con, choice, runs),
         title=choice.title or "debatebench",
         has_console=has_console,
+        downloads=mart_queries(con, [run.tag for run in runs]) if has_downloads else {},
     )
 
 
@@ -130,6 +136,7 @@ def rendered_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str,
     """Every file of the site but its manifest: its path and its content."""
     for path, text in chain(render_pages(site), _data(site)):
         yield path, text.encode("utf-8")
+    yield from downloads(site)
     for name, file in _assets(files).items():
         yield name, file.read_bytes()
 
@@ -144,8 +151,8 @@ def _quicker(site: Site) -> Iterator[Site]:
     if not is_most:
         yield site
         return
-    with stored_views(site.con, [READ_OFTEN] * 2) as views, views.ready(READ_OFTEN):
-        yield replace(site, stored=views.con)
+    with stored_once(site.con) as stored:
+        yield replace(site, stored=stored)
 
 
 def _publish(site: Site, database: Path, files: Mapping[str, Path], wasm: WasmFiles | None, out_dir: Path) -> None:

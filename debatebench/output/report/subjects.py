@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debatebench.output.report.page import ForEach, Page
+from debatebench.output.report.stored_once import StoredOnce
 from debatebench.query.left_out import left_out
 from debatebench.query.safe_query import run_query
 
@@ -80,7 +81,8 @@ class Site:
 
     `runs` are newest first, and `front` is the one that the pages of the whole site are about. `title` is what the site
     is called. With `journals`, the folder of journals, it has the raw replies to all requests. `now` is the time that
-    pages state, as naive UTC; None if there is none.
+    pages state, as naive UTC; None if there is none. `downloads` are the marts that it
+    has as files, and the queries for their rows.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -93,16 +95,13 @@ class Site:
     title: str = "debatebench"
     journals: Path | None = None
     has_console: bool = False
-    stored: duckdb.DuckDBPyConnection | None = None
-    """Where `READ_OFTEN` are tables, and all else is as on `con` but for the name of the current database."""
+    downloads: Mapping[str, str] = field(default_factory=dict)
+    stored: StoredOnce | None = None
+    """What queries read from, if the site has most of the debates."""
 
     def reading(self, sql: str) -> duckdb.DuckDBPyConnection:
         """The connection for a query."""
-        return self.stored if self.stored is not None and any(name in sql for name in READ_OFTEN) else self.con
-
-
-READ_OFTEN = frozenset({"marts.debates", "marts.debate_coherence"})
-"""Views over all debates that several queries read."""
+        return self.con if self.stored is None else self.stored.reading(sql) or self.con
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +190,7 @@ def _of_run(site: Site, run: RunPages | None, shown: Sequence[RunPages]) -> Subj
         "run_tag": tag,
         "run_tags": run_tags(site),
         "comparisons": _listed(site),
+        "downloads": list(site.downloads),
     }
     return Subject({"run_tag": tag or ""}, params, shown, run)
 
