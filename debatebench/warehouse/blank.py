@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING
 from debatebench.landing import land, run_marks
 from debatebench.landing.land import create_landings, create_raw_tables
 from debatebench.query.sql_project import load_project
-from debatebench.shared.duckdb_sql import close_to_outside, quoted_text
+from debatebench.shared.duckdb_sql import close_to_outside, quoted_identifier, quoted_text, transaction
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import replacing_file
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.build_state import inputs_sha256
+from debatebench.transform.build_state import inputs_sha256, read_builds
+from debatebench.transform.short_names import stored_short_names
+from debatebench.transform.sql_model import MACROS
 from debatebench.warehouse import publish
 from debatebench.warehouse.publish import opened_for_building
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 _ATTACHED = "blank"
 _LANDINGS = "meta.landings"
+# What builds write beside SQL models, apart from the schema `meta`.
+_CATALOGUE = ("main.schemas", "main.sql_models")
 # Those of earlier versions and of other checkouts; each has a few megabytes.
 _KEPT = 4
 
@@ -73,6 +77,37 @@ def begin_from_blank(con: duckdb.DuckDBPyConnection) -> None:
         con.execute("rollback")
     finally:
         con.execute(f"detach {_ATTACHED}")
+
+
+def forget_built(con: duckdb.DuckDBPyConnection) -> bool:
+    """Drop all that builds have made; returns whether nothing but what has landed is left.
+
+    It drops nothing if the file has relations or macros of someone else, which a first build would have to spare.
+    """
+    short, builds = stored_short_names(con), read_builds(con)
+    made = {f"main.{name}" for name in short} | builds.keys() | set(_CATALOGUE)
+    others = con.execute(
+        "select schema_name || '.' || table_name from duckdb_tables() where database_name = current_database() "
+        "and schema_name not in ('raw', 'meta') union all "
+        "select schema_name || '.' || view_name from duckdb_views() where database_name = current_database() "
+        "and schema_name <> 'raw' and not internal union all "
+        "select function_name from duckdb_functions() where database_name = current_database() "
+        f"and schema_name <> '{MACROS}' and not internal"
+    ).fetchall()
+    if not builds or any(name not in made for (name,) in others):
+        return False
+    tables = con.execute(
+        "select schema_name || '.' || table_name from duckdb_tables() where database_name = current_database() "
+        "and schema_name = 'meta'"
+    ).fetchall()
+    schemas = {name.partition(".")[0] for name in builds} | {MACROS}
+    statements = [f"drop schema if exists {schema} cascade" for schema in sorted(schemas)]
+    statements += [f"drop view main.{quoted_identifier(name)}" for name in short]
+    statements += [f"drop table if exists {name}" for name in _CATALOGUE]
+    statements += [f"drop table {name}" for (name,) in tables if name != _LANDINGS]
+    with transaction(con):
+        con.execute("; ".join(statements))
+    return True
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:

@@ -24,7 +24,7 @@ from debatebench.shared.errors import (
     SqlModelError,
 )
 from debatebench.shared.memory import check_memory
-from debatebench.shared.workspace import check_known_run
+from debatebench.shared.workspace import check_known_run, packaged
 from debatebench.warehouse.publish import BUILDING_MB, private_copy, publishing
 from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
 from debatebench.warehouse.up_to_date import note_current
@@ -326,18 +326,26 @@ class _Work:
         """What the build did, and why it did not build all."""
         from debatebench.transform.build import PartlyBuiltError, build
         from debatebench.transform.parse_cache import recall_parsed
-        from debatebench.warehouse.blank import begin_from_blank
+        from debatebench.warehouse.blank import begin_from_blank, forget_built
 
-        if self.select is None and not self.full_refresh:
+        full_refresh = self.full_refresh
+        if full_refresh and self.select is None and self._is_packaged(project):
+            full_refresh = not forget_built(con)
+        if self.select is None and not full_refresh:
             begin_from_blank(con)
         # By now the file has the rows that have landed.
         limit_memory(con, private_copy(self.workspace.database), least=BUILDING_MB)
         close_to_outside(con)
         recall_parsed(con)
         try:
-            return build(con, project, select=self.select, full_refresh=self.full_refresh, now=self.now()), None
+            return build(con, project, select=self.select, full_refresh=full_refresh, now=self.now()), None
         except PartlyBuiltError as error:
             return error.result, str(error)
+
+    @staticmethod
+    def _is_packaged(project: Project) -> bool:
+        """Whether no SQL model is the workspace's own: one that is broken would have to stay as it was."""
+        return all(file.is_relative_to(packaged("sql")) for file in project.files.values())
 
 
 def _number_by_time(con: duckdb.DuckDBPyConnection, new: Collection[str]) -> None:

@@ -7,6 +7,7 @@ import shutil
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 import pytest
@@ -92,6 +93,32 @@ def test_a_first_build_from_the_blank_makes_the_same_warehouse(
     with closing(duckdb.connect(str(kept), read_only=True)) as con:
         assert con.execute("select * from duckdb_schemas() where schema_name = 'raw'").fetchall() == []
         assert con.execute("select count(built_at), count(landed) from meta.builds").fetchall() == [(0, 0)]
+
+
+@pytest.mark.slow
+def test_a_full_refresh_makes_what_a_first_build_from_the_blank_makes(played: Path, tmp_path: Path, warmed: Path):
+    first = built(played, tmp_path / "first")
+    expected = content(first)
+    with closing(duckdb.connect(str(first))) as con:
+        con.execute("create or replace view staging.stg_debates as select 1 as wrong; delete from marts.games")
+    workspace = Workspace(tmp_path / "first")
+
+    def refreshed() -> tuple[int, int]:
+        update = update_warehouse(workspace, [], now=lambda: NOON, full_refresh=True)
+        assert update.build is not None
+        assert update.build.is_complete
+        return len(update.build.built), len(update.build.unchanged)
+
+    with mock.patch.object(blank, "begin_from_blank", wraps=begin_from_blank) as beginning:
+        done = refreshed()
+    assert beginning.called
+    assert content(first) == expected
+    # What is someone else's stays, and all is built around it.
+    with closing(duckdb.connect(str(first))) as con:
+        con.execute("create table marts.mine as select 5 as x; create macro main.theirs() as 7")
+    assert refreshed() == done
+    with closing(duckdb.connect(str(first), read_only=True)) as con:
+        assert con.execute("select x + main.theirs() from marts.mine").fetchall() == [(12,)]
 
 
 @pytest.mark.slow
