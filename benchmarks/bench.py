@@ -21,6 +21,7 @@ import argparse
 import contextlib
 import hashlib
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -59,7 +60,8 @@ class Asked:
 
     @property
     def budget_s(self) -> float:
-        return BUDGETS_S[self.effort]
+        """For all rounds of a case at a size; without end where their number was asked for."""
+        return BUDGETS_S[self.effort] if self.repeat is None else math.inf
 
 
 def say(text: str) -> None:
@@ -272,7 +274,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print the cases, and measure nothing")
     parser.add_argument("--effort", choices=EFFORTS, default="quick", help="the sizes of each case; default: quick")
     parser.add_argument("--sizes", type=positive, nargs="+", metavar="N", help="these sizes instead")
-    parser.add_argument("--repeat", type=positive, metavar="N", help="rounds, instead of those of each case")
+    parser.add_argument(
+        "--repeat", type=positive, metavar="N", help="so many rounds of each case, however long they take"
+    )
     parser.add_argument("--no-peers", action="store_true", help="measure only our own commands")
     parser.add_argument("--against", metavar="COMMIT", help="compare our own cases with this commit")
     parser.add_argument("--bound", type=float, default=1.1, help="exit with 6 above this ratio; default: 1.1")
