@@ -35,5 +35,6 @@ def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnectio
             except duckdb.Error:
                 with open_for_reading(database):  # raises one sentence if it cannot be read
                     raise
-            limit_memory(con, database)
+            # Less than elsewhere, because readers of many rows hold some of them in Python.
+            limit_memory(con, database, most=1500)
             yield con

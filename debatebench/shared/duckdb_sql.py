@@ -23,14 +23,14 @@ NO_EXTENSIONS: dict[str, bool] = {
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-def limit_memory(con: duckdb.DuckDBPyConnection, database: Path, *, least: int = 500) -> None:
-    """Let `con` take three times the size of the warehouse file, of which 2 GB are enough unless it is larger still.
+def limit_memory(con: duckdb.DuckDBPyConnection, database: Path, *, least: int = 500, most: int = 2000) -> None:
+    """Let `con` take three times the size of the warehouse file, at most `most` MB unless the file is larger still.
 
     What does not fit is spilled to disk. `least` are the megabytes that a small warehouse gets. A machine with little
     memory keeps DuckDB's own limit, which is lower.
     """
     size = database.stat().st_size // 10**6 if database.exists() else 0
-    wanted = max(least, min(3 * size, max(2000, size)))
+    wanted = max(least, min(3 * size, max(most, size)))
     con.execute("reset memory_limit")
     ((usual,),) = con.execute("select current_setting('memory_limit')").fetchall()
     number, unit = usual.split()

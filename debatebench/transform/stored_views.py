@@ -23,11 +23,14 @@ _ANOTHER_NAME = re.compile(r"select \* from [\w.]+;?", re.IGNORECASE)
 
 
 @contextmanager
-def stored_views(con: duckdb.DuckDBPyConnection, queries: Sequence[Collection[str]]) -> Iterator[StoredViews]:
+def stored_views(
+    con: duckdb.DuckDBPyConnection, queries: Sequence[Collection[str]], *, only: Collection[str] | None = None
+) -> Iterator[StoredViews]:
     """The views of the warehouse that is the current database of `con`, for queries that run in this order.
 
-    Each of `queries` is the dotted names that one query reads; a name may be unknown. If DuckDB was opened read-only,
-    nothing can be stored, and every query computes its views as usual.
+    Each of `queries` is the dotted names that one query reads; a name may be unknown. `only` names the views to store,
+    if not all that are read often enough. If DuckDB was opened read-only, nothing can be stored, and every query
+    computes its views as usual.
     """
     import duckdb
 
@@ -40,7 +43,7 @@ def stored_views(con: duckdb.DuckDBPyConnection, queries: Sequence[Collection[st
             yield StoredViews(cursor, {}, queries)
             return
         try:
-            yield StoredViews(cursor, _definitions(cursor, database), queries)
+            yield StoredViews(cursor, _definitions(cursor, database), queries, only)
         finally:
             cursor.execute(f"use {quoted_identifier(database)}; detach {_CATALOG}")
 
@@ -65,12 +68,17 @@ def _definitions(con: duckdb.DuckDBPyConnection, database: str) -> dict[str, str
 class StoredViews:
     """Views, stored from the first query that reads them to the last. `con` sees the stored rows under their names.
 
-    A view is stored when it is read at least twice, by queries or by views that are stored. Staging views and aliases
-    of a view are not stored: they only rename, and DuckDB then reads only the columns that a query selects.
+    Unless the views to store are named, a view is stored when it is read at least twice, by queries or by views that
+    are stored. Staging views and aliases of a view are not stored: they only rename, and DuckDB then reads only the
+    columns that a query selects.
     """
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, definitions: dict[str, str], queries: Sequence[Collection[str]]
+        self,
+        con: duckdb.DuckDBPyConnection,
+        definitions: dict[str, str],
+        queries: Sequence[Collection[str]],
+        only: Collection[str] | None = None,
     ) -> None:
         self.con, self._definitions = con, definitions
         self._reads = {
@@ -79,35 +87,50 @@ class StoredViews:
         }
         self._uses = Counter(name for names in queries for name in set(names) if name in definitions)
         self._stored: set[str] = set()
-        for name in reversed(tuple(TopologicalSorter(self._reads).static_order())):
+        in_order = tuple(TopologicalSorter(self._reads).static_order())
+        for name in reversed(in_order):
             only_renames = name.startswith("staging.") or _ANOTHER_NAME.fullmatch(definitions[name])
-            if self._uses[name] > 1 and not only_renames:
+            if name in only if only is not None else self._uses[name] > 1 and not only_renames:
                 self._stored.add(name)
             for read in self._reads[name]:
                 self._uses[read] += 1 if name in self._stored else self._uses[name]
         self._made: dict[str, str] = {}
+        self._over_stored: set[str] = set()
+        for name in in_order:
+            if name in self._stored or not self._over_stored.isdisjoint(self._reads[name]):
+                self._over_stored.add(name)
+
+    def stores(self, names: Collection[str]) -> bool:
+        """Whether a query that reads these names reads rows that are stored."""
+        return not self._over_stored.isdisjoint(names)
 
     @contextmanager
     def ready(self, names: Collection[str]) -> Iterator[None]:
         """Within the block, the views that this query reads are stored; after it, those not read again are dropped."""
-        known = sorted(name for name in set(names) if name in self._definitions)
-        for name in known:
-            self._make(name)
+        self.make(names)
         try:
             yield
         finally:
-            for name in known:
+            for name in self._known(names):
                 self._release(name)
+
+    def make(self, names: Collection[str]) -> None:
+        """Store what a query reads, and keep it to the end."""
+        for name in self._known(names):
+            self._make(name)
+
+    def _known(self, names: Collection[str]) -> list[str]:
+        return sorted(name for name in set(names) if name in self._definitions)
 
     def _make(self, name: str) -> None:
         import duckdb
 
-        if self._made.get(name) == "table":
+        if name in self._made:
             return
         for read in self._reads[name]:
             self._make(read)
         kind = "table" if name in self._stored else "view"
-        if name not in self._made and (kind == "table" or self._reads[name]):
+        if kind == "table" or self._reads[name]:
             # A view that cannot be stored stays a view, and the query that reads it reports the error.
             with suppress(duckdb.Error):
                 self.con.execute(f"create {kind} {_CATALOG}.{name} as {self._definitions[name]}")

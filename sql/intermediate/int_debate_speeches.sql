@@ -73,7 +73,11 @@ final as (
                 when concat(speeches.position, ' ', speeches.stage) = planned.turn then 1
             end
         ) as count_turns_as_planned,
-        count(distinct speeches.side) as count_speaking_sides,
+        -- Cheaper than different values, which are kept for each debate.
+        cast(
+            max(case when speeches.side = 'pro' then 1 else 0 end) + max(case when speeches.side = 'con' then 1 else 0 end)
+            as bigint
+        ) as count_speaking_sides,
         count(case when speeches.is_empty then 1 end) as count_empty_speeches,
         count(case when speeches.is_short then 1 end) as count_short_speeches,
         count(case when speeches.is_truncated then 1 end) as count_cut_speeches,

@@ -84,30 +84,59 @@ kinds as (
 
 ),
 
+-- Numbers instead of names, because each debate has many scores.
+debates as materialized (
+
+    select
+        run_tag, debate_id, cluster_unit, cluster_id, debate,
+        row_number() over (order by run_tag, debate_id) as debate_number,
+        dense_rank() over (order by run_tag, cluster_unit, cluster_id, debate) as cluster_number
+
+    from (
+        select
+            run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id,
+            case when run_tag in (select run_tag from repeated) then clusters.source_debate_id end as debate
+        from marts.panel_winners
+        inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+        where panel_winners.winner <> 'no_decision'
+    ) as decided
+
+),
+
+-- Joined before the scores become rows.
+opened as (
+
+    select
+        debates.debate_number, debates.cluster_number, verdicts.judge_id,
+        unnest(verdicts.scores) as score
+
+    from intermediate.int_panel_verdicts as verdicts
+    inner join debates using (run_tag, debate_id)
+    where verdicts.is_valid
+
+),
+
 -- Both sides of a verdict together, so that the winner does not matter.
 scored as materialized (
 
     select
-        scores.run_tag, scores.debate_id, scores.judge_id, scores.dimension, clusters.cluster_unit, clusters.cluster_id,
-        case when scores.run_tag in (select run_tag from repeated) then clusters.source_debate_id end as debate,
-        scores.pro_score + scores.con_score as score
+        debate_number, cluster_number, judge_id,
+        score.dimension as dimension,
+        score.pro + score.con as score
 
-    from marts.verdict_scores as scores
-    inner join marts.panel_winners using (run_tag, debate_id)
-    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    where panel_winners.winner <> 'no_decision'
+    from opened
 
 ),
 
 panels as (
 
     select
-        run_tag, debate_id, dimension,
+        debate_number, dimension,
         count(*) as count_verdicts,
         sum(score) as score
 
     from scored
-    group by run_tag, debate_id, dimension
+    group by debate_number, dimension
 
 ),
 
@@ -115,32 +144,41 @@ panels as (
 dimensions as (
 
     select
-        scored.run_tag, scored.judge_id, scored.dimension, scored.cluster_unit, scored.cluster_id, scored.debate,
+        scored.cluster_number, scored.judge_id, scored.dimension,
         0.5 * (
             scored.score - cast(panels.score - scored.score as double) / nullif(panels.count_verdicts - 1, 0)
         ) as above_others
 
     from scored
-    inner join panels using (run_tag, debate_id, dimension)
+    inner join panels using (debate_number, dimension)
 
 ),
 
 debate_dimensions as (
 
     select
-        run_tag, judge_id, cluster_unit, cluster_id, dimension, debate,
+        cluster_number, judge_id, dimension,
         macros.sums_of(0, above_others, null) as sums
 
     from dimensions
-    group by run_tag, judge_id, cluster_unit, cluster_id, dimension, debate
+    group by cluster_number, judge_id, dimension
+
+),
+
+numbered as (
+
+    select distinct run_tag, cluster_unit, cluster_id, debate, cluster_number from debates
 
 ),
 
 by_dimension as (
 
     select
-        run_tag, judge_id, cluster_unit, cluster_id, dimension,
-        cast(sum(case when debate is null then sums.n when sums.n > 0 then 1 else 0 end) as bigint) as count_debates,
+        numbered.run_tag, debate_dimensions.judge_id, numbered.cluster_unit, numbered.cluster_id,
+        debate_dimensions.dimension,
+        cast(
+            sum(case when numbered.debate is null then sums.n when sums.n > 0 then 1 else 0 end) as bigint
+        ) as count_debates,
         cast(sum(sums.n) as bigint) as n,
         sum(sums.x) as x,
         sum(sums.y) as y,
@@ -149,7 +187,10 @@ by_dimension as (
         sum(sums.yy) as yy
 
     from debate_dimensions
-    group by run_tag, judge_id, cluster_unit, cluster_id, dimension
+    inner join numbered using (cluster_number)
+    group by
+        numbered.run_tag, debate_dimensions.judge_id, numbered.cluster_unit, numbered.cluster_id,
+        debate_dimensions.dimension
 
 ),
 

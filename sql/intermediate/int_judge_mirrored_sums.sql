@@ -1,27 +1,39 @@
 -- One row per judge that heard two debates that differ only in which debater was on which side, and cluster of debates.
 with
 
+-- Numbers instead of names, because several judges hear each debate.
+debates as (
+
+    select
+        debates.run_tag, debates.debate_id, clusters.cluster_unit, clusters.cluster_id,
+        debates.pro_model_id < debates.con_model_id as is_first,
+        dense_rank() over (
+            order by
+                debates.run_tag,
+                debates.topic_id,
+                least(debates.pro_model_id, debates.con_model_id),
+                greatest(debates.pro_model_id, debates.con_model_id)
+        ) as pairing,
+        row_number() over (order by debates.schedule_position nulls last, debates.debate_id) as place
+
+    from marts.decided_debates as debates
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    where debates.is_rated and debates.topic_id is not null
+
+),
+
 -- The nth debate of one orientation is paired with the nth of the other.
 verdicts as (
 
     select
         decided_verdicts.run_tag, decided_verdicts.judge_id, decided_verdicts.winner,
-        decided_debates.topic_id, decided_debates.pro_model_id, decided_debates.con_model_id,
-        clusters.cluster_unit, clusters.cluster_id,
+        debates.cluster_unit, debates.cluster_id, debates.is_first, debates.pairing,
         row_number() over (
-            partition by
-                decided_verdicts.run_tag,
-                decided_verdicts.judge_id,
-                decided_debates.topic_id,
-                decided_debates.pro_model_id,
-                decided_debates.con_model_id
-            order by decided_debates.schedule_position nulls last, decided_debates.debate_id
+            partition by decided_verdicts.judge_id, debates.pairing, debates.is_first order by debates.place
         ) as meeting
 
     from intermediate.int_decided_verdicts as decided_verdicts
-    inner join marts.decided_debates using (run_tag, debate_id)
-    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    where decided_debates.is_rated
+    inner join debates using (run_tag, debate_id)
 
 ),
 
@@ -44,14 +56,11 @@ final as (
     from verdicts
 
     inner join verdicts as swapped
-        on verdicts.run_tag = swapped.run_tag
-        and verdicts.judge_id = swapped.judge_id
-        and verdicts.topic_id = swapped.topic_id
-        and verdicts.pro_model_id = swapped.con_model_id
-        and verdicts.con_model_id = swapped.pro_model_id
+        on verdicts.judge_id = swapped.judge_id
+        and verdicts.pairing = swapped.pairing
         and verdicts.meeting = swapped.meeting
 
-    where verdicts.pro_model_id < verdicts.con_model_id
+    where verdicts.is_first and not swapped.is_first
     group by verdicts.run_tag, verdicts.judge_id, verdicts.cluster_unit, verdicts.cluster_id
 
 )

@@ -41,16 +41,32 @@ people as (
 
 ),
 
--- Exact to nine decimals, so that sums do not depend on the order of rows.
-verdicts as (
+-- What is known of a debate, before it is joined to its verdicts, of which there are more.
+debates as (
 
     select
-        decided_verdicts.run_tag, decided_verdicts.debate_id, clusters.source_debate_id,
-        clusters.cluster_unit, clusters.cluster_id, decided_verdicts.judge_id, decided_verdicts.winner,
+        debates.run_tag, debates.debate_id, clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
+        debates.pro_model_id, debates.con_model_id,
+        debates.format = 'two_sided' as is_two_sided,
+        cast(case when debates.format = 'two_sided' then speeches.length_difference end as bigint) as length_difference,
+        speeches.opening_side
+
+    from staging.stg_debates as debates
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    left join speeches using (run_tag, debate_id)
+
+),
+
+-- Exact to nine decimals, so that sums do not depend on the order of rows.
+verdicts as materialized (
+
+    select
+        decided_verdicts.run_tag, decided_verdicts.debate_id, debates.source_debate_id,
+        debates.cluster_unit, debates.cluster_id, decided_verdicts.judge_id, decided_verdicts.winner,
         -- Null for four teams, whose winner is not a side.
         cast(
             case
-                when debates.format = 'two_sided'
+                when debates.is_two_sided
                     then case decided_verdicts.winner when 'pro' then 1 when 'con' then 0 else 0.5 end
             end as decimal(18, 9)
         ) as pro_points,
@@ -66,15 +82,13 @@ verdicts as (
             when pro_family.judge_id is not null and con_family.judge_id is null then 1
             when pro_family.judge_id is null and con_family.judge_id is not null then -1
         end as own_side,
-        cast(case when debates.format = 'two_sided' then speeches.length_difference end as bigint) as length_difference,
+        debates.length_difference,
         -- If the source does not say, judges are assumed to have read the turns in order.
-        coalesce(verdict_totals.presented_first, speeches.opening_side) as presented_first
+        coalesce(verdict_totals.presented_first, debates.opening_side) as presented_first
 
     from intermediate.int_decided_verdicts as decided_verdicts
-    inner join staging.stg_debates as debates using (run_tag, debate_id)
-    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    inner join debates using (run_tag, debate_id)
     inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id, judge_id)
-    left join speeches using (run_tag, debate_id)
 
     left join own_family as pro_family
         on decided_verdicts.run_tag = pro_family.run_tag

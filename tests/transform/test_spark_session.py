@@ -39,6 +39,8 @@ def test_without_java_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPat
 def test_an_error_of_spark_is_its_first_sentence():
     text = "[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03\n\nJVM stacktrace:\n\tat org.apache.spark"
     assert reason(Exception(text)) == "[PATH_NOT_FOUND] Path does not exist: file:/x."
+    of_java = "An error occurred while calling o1.save.\n: java.lang.OutOfMemoryError: Java heap space\n\tat java"
+    assert reason(Exception(of_java)) == "java.lang.OutOfMemoryError: Java heap space."
     assert reason(ValueError()) == "ValueError."
 
 

@@ -67,6 +67,19 @@ def test_what_one_query_reads_is_not_stored(con: duckdb.DuckDBPyConnection):
                 assert views.con.execute(f"from {name}").fetchall()
 
 
+def test_named_views_are_stored_alone_and_stay_for_all_queries_that_read_them(con: duckdb.DuckDBPyConnection):
+    with stored_views(con, [{"marts.sums"}], only={"marts.sums"}) as views:
+        assert views.stores({"marts.sums_twice", "raw.numbers"})
+        assert not views.stores({"marts.draws", "raw.numbers"})
+        found = []
+        for name in ("marts.sums_twice", "marts.sums", "marts.sums_twice"):
+            views.make({name, "marts.draws"})
+            found += views.con.execute(f"from {name}").fetchall()
+            assert stored(con) == ["sums"]
+    (twice,), (once,), (again,) = found
+    assert twice == again == 2 * once
+
+
 def test_a_view_that_cannot_be_worked_out_says_so_where_it_is_read(con: duckdb.DuckDBPyConnection):
     with stored_views(con, [{"marts.broken"}] * 2) as views:
         for _ in range(2):

@@ -28,5 +28,6 @@ search_index.py a word index of the texts of debates, in parts that a page loads
 sections.py     a section's query and rows → the values of its template
 site.py         write all pages and assets as one folder
 slope_chart.py  rows → lines from before to now, with names beside them
+stored_once.py  what many queries of a site read, stored when the first of them runs
 subjects.py     what pages are about: the site, a run, a comparison, a debater
 """

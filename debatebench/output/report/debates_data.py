@@ -11,6 +11,7 @@ Rows are read as a stream and in about the order of the list, so that memory doe
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
@@ -322,17 +323,18 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
             for row in rows:
                 found.add(row, tags)
-    streams = _streams(con, run.tag)
+    queries = dict(_STREAMS)
     calls = None
     if site.journals is not None:
-        streams["calls"] = _Stream(con, CALLS_QUERY, run.tag, lambda row: (str(row[2]), str(row[1]), row[3]))
+        queries["calls"] = (CALLS_QUERY, lambda row: (str(row[2]), str(row[1]), row[3]))
         calls = Calls(f"{folder}/calls", site.journals, run.tag)
+    streams = _streams(con, run.tag, queries, found.ids)
     none: dict[str, list[Row]] = {name: [] for name in streams}
     filled = {name: stream for name, stream in streams.items() if stream}
     try:
         texts, words = _Texts(f"{folder}/texts"), _Words(f"{folder}/words")
         for number, debate_id in enumerate(found.ids):
-            own = {**none, **{name: stream.take(debate_id) for name, stream in filled.items()}}
+            own = {**none, **{name: stream.take(number, debate_id) for name, stream in filled.items()}}
             yield from texts.add(_debate(own, found, number))
             yield from words.add(_texts(own, keeps_speeches=not found.has_source(number)))
             if calls is not None:
@@ -484,28 +486,42 @@ def _rounded(value: float | None) -> float | None:
 class _Stream:
     """The rows of a query by debate, for debates that are taken in about the order in which the query returns them.
 
-    The first column of a row is the id of its debate. Rows that come before their debate is taken wait in memory.
+    The first column of a row is the id of its debate; `numbers` has the places of debates in their list. Rows that come
+    before their debate is taken wait in memory.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, sql: str, run_tag: str, key: Callable[[Row], Any]) -> None:
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        sql: str,
+        run_tag: str,
+        key: Callable[[Row], Any],
+        numbers: Mapping[str, int],
+    ) -> None:
         named = {"run_tag": run_tag}
-        counts = f"select debate_id, count(*) from ({sql}) group by debate_id"
-        self._counts: dict[str, int] = dict(_fetched(con, counts, named))
+        # By the number of the debate: ids would take most of the memory.
+        self._counts = array("I", bytes(4 * len(numbers)))
+        self._has_rows = False
         self._key = key
         self._waiting: dict[str, list[Row]] = {}
         self._cursor = cursor_of(con, search_path_of(con))
-        if self._counts:
+        self._cursor.execute(f"select debate_id, count(*) from ({sql}) group by debate_id", named)
+        while counted := self._cursor.fetchmany(_ROWS_AT_ONCE):
+            for debate_id, count in counted:
+                if (number := numbers.get(debate_id)) is not None:
+                    self._counts[number], self._has_rows = count, True
+        if self._has_rows:
             self._cursor.execute(sql, named)
 
     def __bool__(self) -> bool:
         """Whether any debate has rows."""
-        return bool(self._counts)
+        return self._has_rows
 
-    def take(self, debate_id: str) -> list[Row]:
-        """All rows of a debate, in the order of the key."""
-        if debate_id not in self._counts:
+    def take(self, number: int, debate_id: str) -> list[Row]:
+        """All rows of a debate, in the order of the key. `numbers` had its number."""
+        count, waiting = self._counts[number], self._waiting
+        if not count:
             return []
-        count, waiting = self._counts[debate_id], self._waiting
         while len(waiting.get(debate_id, ())) < count:
             fetched = self._cursor.fetchmany(_ROWS_AT_ONCE)
             if not fetched:
@@ -521,21 +537,29 @@ class _Stream:
         self._cursor.close()
 
 
-def _streams(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, _Stream]:
-    def stream(sql: str, key: Callable[[Row], Any]) -> _Stream:
-        return _Stream(con, sql, run_tag, key)
+_STREAMS: dict[str, tuple[str, Callable[[Row], Any]]] = {
+    "turns": (_TURNS, itemgetter(1)),
+    "verdicts": (_VERDICTS, itemgetter(1, 2)),
+    "notes": (_NOTES, itemgetter(1, 2)),
+    "people": (_PEOPLE, lambda row: (row[1], str(row[2]))),
+    "gold": (_GOLD, lambda row: row[1]),
+    "weaknesses": (_WEAKNESSES, lambda row: (*row[1:3], str(row[3]))),
+    "seats": (
+        _SEATS,
+        lambda row: (_SEAT_ORDER.index(row[1]) if row[1] in _SEAT_ORDER else len(_SEAT_ORDER), row[1]),
+    ),
+}
+"""The rows of debates: their query, and the order of those of one debate."""
 
-    return {
-        "turns": stream(_TURNS, itemgetter(1)),
-        "verdicts": stream(_VERDICTS, itemgetter(1, 2)),
-        "notes": stream(_NOTES, itemgetter(1, 2)),
-        "people": stream(_PEOPLE, lambda row: (row[1], str(row[2]))),
-        "gold": stream(_GOLD, lambda row: row[1]),
-        "weaknesses": stream(_WEAKNESSES, lambda row: (*row[1:3], str(row[3]))),
-        "seats": stream(
-            _SEATS, lambda row: (_SEAT_ORDER.index(row[1]) if row[1] in _SEAT_ORDER else len(_SEAT_ORDER), row[1])
-        ),
-    }
+
+def _streams(
+    con: duckdb.DuckDBPyConnection,
+    run_tag: str,
+    queries: Mapping[str, tuple[str, Callable[[Row], Any]]],
+    debate_ids: Sequence[str],
+) -> dict[str, _Stream]:
+    numbers = {debate_id: number for number, debate_id in enumerate(debate_ids)}
+    return {name: _Stream(con, sql, run_tag, key, numbers) for name, (sql, key) in queries.items()}
 
 
 def _debate(own: Mapping[str, list[Row]], found: _List, number: int) -> dict[str, Any]:

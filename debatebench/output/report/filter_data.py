@@ -7,10 +7,12 @@ mean stands once, in lists. Debates are in the order in which they are rated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from debatebench.output.report.subjects import Site, run_slug
-from debatebench.query.safe_query import run_query
+from debatebench.query.duckdb_errors import sql_errors
+from debatebench.query.safe_query import cursor_of, run_query, search_path_of
 from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 _TIMEOUT_S = 600.0
+_ROWS_AT_ONCE = 2_000
 _BETWEEN, _WITHIN = "\x1e", "\x1f"
 _SETTINGS = """
 select runs.elo_initial_rating, runs.elo_k_factor, units.cluster_unit
@@ -125,7 +128,7 @@ def filter_data(site: Site) -> Iterator[tuple[str, dict[str, Any]]]:
     """The outcomes of each run with a decided debate, if a page asks for them."""
     if any(page.filters for page in site.pages):
         for run in site.runs:
-            if (found := outcomes(site.con, run.tag, run.debaters)) is not None:
+            if (found := outcomes(site.reading(_DEBATES), run.tag, run.debaters)) is not None:
                 yield outcomes_name(run.tag), found
 
 
@@ -148,16 +151,11 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str, debaters: Sequence[st
     `t_95` are quantiles of Student's t from one degree of freedom on, and `shown` are names as a person may see them
     where they hide something.
     """
-    debates = _rows(con, _DEBATES, run_tag=run_tag)
-    if not debates:
-        return None
-    ((initial, k, unit),) = _rows(con, _SETTINGS, run_tag=run_tag)
-    judges = [judge_id for (judge_id,) in _rows(con, _JUDGES, run_tag=run_tag)]
     topic_ids, categories, of_debaters = _Places(), _Places(), _Places(debaters)
     pairings, ballots, winners = _Places(), _Places(), _Places()
     topics: list[int] = []
     topic, pairing, ballot, rated, source = [], [], [], [], []
-    for topic_id, category, pro, con_side, several, text, is_rated, source_id in debates:
+    for topic_id, category, pro, con_side, several, text, is_rated, source_id in _streamed(con, _DEBATES, run_tag):
         topic.append(topic_ids.of(topic_id))
         if len(topic_ids) > len(topics):
             topics.append(categories.of(category))
@@ -165,6 +163,10 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str, debaters: Sequence[st
         ballot.append(ballots.of(text))
         rated.append(int(is_rated))
         source.append(source_id)
+    if not topic:
+        return None
+    ((initial, k, unit),) = _rows(con, _SETTINGS, run_tag=run_tag)
+    judges = [judge_id for (judge_id,) in _rows(con, _JUDGES, run_tag=run_tag)]
     shown_pairings = [[of_debaters.of(name) for name in names if name is not None] for names in pairings]
     named = {name: visible(name) for name in (*categories, *of_debaters, *judges)}
     return {
@@ -172,7 +174,7 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str, debaters: Sequence[st
         "elo": {"initial": initial, "k": k},
         "cluster_unit": unit,
         "rule": _rule(con),
-        "t_95": [t_95 for (t_95,) in _rows(con, _T_95, most=len(debates))],
+        "t_95": [t_95 for (t_95,) in _rows(con, _T_95, most=len(topic))],
         "categories": list(categories),
         "debaters": list(of_debaters),
         "judges": judges,
@@ -222,6 +224,14 @@ def _rule(con: duckdb.DuckDBPyConnection) -> str | None:
     ((more_verdicts, more_than_half),) = _rows(con, _RULES)
     # Null where there is no panel, to which any rule applies.
     return "more_verdicts" if more_verdicts is not False else "more_than_half" if more_than_half else None
+
+
+def _streamed(con: duckdb.DuckDBPyConnection, sql: str, run_tag: str) -> Iterator[Row]:
+    """The rows of a query, of which there may be too many for memory."""
+    with sql_errors(None), closing(cursor_of(con, search_path_of(con))) as cursor:
+        cursor.execute(sql, {"run_tag": run_tag})
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            yield from rows
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str, **params: Any) -> Sequence[Row]:

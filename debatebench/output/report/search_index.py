@@ -13,6 +13,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import sub
 from typing import Any
 
 LONGEST_WORD = 40
@@ -132,13 +133,8 @@ def _numbers() -> array[int]:
     return array("I")
 
 
-def _differences(numbers: Iterable[int]) -> list[int]:
-    last = -1
-    steps = []
-    for number in numbers:
-        steps.append(number - last)
-        last = number
-    return steps
+def _differences(numbers: Sequence[int]) -> list[int]:
+    return [numbers[0] + 1, *map(sub, numbers[1:], numbers)] if numbers else []
 
 
 def _utf16(word: str) -> bytes:

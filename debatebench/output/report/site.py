@@ -31,14 +31,14 @@ from debatebench.output.report.manifest import described
 from debatebench.output.report.page import load_pages
 from debatebench.output.report.page_time import data_time
 from debatebench.output.report.render import render_pages
-from debatebench.output.report.subjects import READ_OFTEN, Site, find_runs
+from debatebench.output.report.stored_once import stored_once
+from debatebench.output.report.subjects import Site, find_runs
 from debatebench.query.attached import attached
 from debatebench.query.relations import has_relation
 from debatebench.shared.activity import doing
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
-from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
     import duckdb
@@ -151,8 +151,8 @@ def _quicker(site: Site) -> Iterator[Site]:
     if not is_most:
         yield site
         return
-    with stored_views(site.con, [READ_OFTEN] * 2) as views, views.ready(READ_OFTEN):
-        yield replace(site, stored=views.con)
+    with stored_once(site.con) as stored:
+        yield replace(site, stored=stored)
 
 
 def _publish(site: Site, database: Path, files: Mapping[str, Path], wasm: WasmFiles | None, out_dir: Path) -> None:

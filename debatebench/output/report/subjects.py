@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debatebench.output.report.page import ForEach, Page
+from debatebench.output.report.stored_once import StoredOnce
 from debatebench.query.left_out import left_out
 from debatebench.query.safe_query import run_query
 
@@ -95,16 +96,12 @@ class Site:
     journals: Path | None = None
     has_console: bool = False
     downloads: Mapping[str, str] = field(default_factory=dict)
-    stored: duckdb.DuckDBPyConnection | None = None
-    """Where `READ_OFTEN` are tables, and all else is as on `con` but for the name of the current database."""
+    stored: StoredOnce | None = None
+    """What queries read from, if the site has most of the debates."""
 
     def reading(self, sql: str) -> duckdb.DuckDBPyConnection:
         """The connection for a query."""
-        return self.stored if self.stored is not None and any(name in sql for name in READ_OFTEN) else self.con
-
-
-READ_OFTEN = frozenset({"marts.debates", "marts.debate_coherence"})
-"""Views over all debates that several queries read."""
+        return self.con if self.stored is None else self.stored.reading(sql) or self.con
 
 
 @dataclass(frozen=True, slots=True)

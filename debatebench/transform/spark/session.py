@@ -28,7 +28,8 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    "spark.driver.memory": "2g",
+    # The most that it may take. What looks across families may group many times the rows that it reads.
+    "spark.driver.memory": "4g",
     # Most of the time of a build is planning and small jobs, for which the second compiler costs more than it gives, as
     # code that is generated for each query does; both were measured.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -41,9 +42,10 @@ _SETTINGS = {
 _OF_EVERY_SESSION = {
     **SETTINGS,
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
-    # A small table is read by one task, a large one by as many as it has of these pieces.
+    # A small table is read by one task, a large one by as many as it has of these pieces. A file counts a little more.
     "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.files.maxPartitionBytes": "32m",
+    "spark.sql.files.maxPartitionBytes": "4m",
+    "spark.sql.files.openCostInBytes": "256k",
 }
 
 
@@ -109,7 +111,9 @@ def reason(error: BaseException) -> str:
     """The first sentence of an error of Spark, without Java's stack."""
     text = str(error).strip() or type(error).__name__
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    first = next((line for line in lines if not line.startswith(("at ", "Traceback", "File ", "JVM stack"))), lines[0])
+    # What Java says comes after a line that only names the call.
+    skipped = ("at ", "Traceback", "File ", "JVM stack", "An error occurred while calling")
+    first = next((line for line in lines if not line.startswith(skipped)), lines[0]).removeprefix(": ")
     return re.sub(r"\s*SQLSTATE: \w+", "", first).rstrip(".") + "."
 
 
