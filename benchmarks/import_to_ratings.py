@@ -19,7 +19,10 @@ def main() -> None:
         ["summarize", "--run-tag", TAG, "--out-dir", root / "summaries"],
         ["rate", "--run-tag", TAG, "--ratings-path", root / "ratings.json"],
     ):
-        subprocess.run([sys.executable, "-m", "debatebench", "--root", root, *words], check=True)
+        done = subprocess.run([sys.executable, "-m", "debatebench", "--root", root, *words])
+        if done.returncode:
+            # The last line says why.
+            sys.exit(done.returncode)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,10 @@ def main() -> None:
         ["summarize", "--out-dir", folder / "summaries"],
         ["rate", "--config-path", config, "--ratings-path", folder / "ratings.json"],
     ):
-        subprocess.run([sys.executable, "-m", "debatebench.cli", *words, "--debates-path", debates], check=True)
+        done = subprocess.run([sys.executable, "-m", "debatebench.cli", *words, "--debates-path", debates])
+        if done.returncode:
+            # The last line says why.
+            sys.exit(done.returncode)
 
 
 if __name__ == "__main__":

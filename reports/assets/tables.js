@@ -45,8 +45,9 @@
     const details = document.createElement("details");
     details.className = "whole";
     const summary = document.createElement("summary");
-    summary.textContent = text.slice(0, 200);
-    details.append(summary, text.slice(200));
+    const cut = Math.max(text.lastIndexOf(" ", 199), text.lastIndexOf("\n", 199));
+    summary.textContent = text.slice(0, cut > 100 ? cut : 200);
+    details.append(summary, text.slice(summary.textContent.length));
     return details;
   };
 

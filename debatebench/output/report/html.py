@@ -65,6 +65,7 @@ _SIGNED = re.compile(r"[+-][0-9][0-9.,]*(\s?%)?(\sto\s[+-]?[0-9][0-9.,]*(\s?%)?)
 _BEFORE_DIGIT = re.compile(r"-(?=[0-9])")
 _LONGEST_UNBROKEN = 40
 _LONGEST_TEXT = 400
+_BEGINNING = 200
 _WINNERS = {"pro": "pro", "con": "con", "tie": "tie", "no_decision": "no decision"}
 
 
@@ -82,6 +83,12 @@ class Cell:
     def is_long(self) -> bool:
         """Whether a table shows only its beginning at first."""
         return len(self.text) > _LONGEST_TEXT and self.href is None
+
+    @property
+    def beginning(self) -> str:
+        """What a table shows of a long text at first, to the end of a word; tables.js cuts in the same place."""
+        cut = max(self.text.rfind(" ", 0, _BEGINNING), self.text.rfind("\n", 0, _BEGINNING))
+        return self.text[: cut if cut > _BEGINNING / 2 else _BEGINNING]
 
     @property
     def sort_key(self) -> str | None:
