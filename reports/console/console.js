@@ -8,6 +8,7 @@
   const [status, problem, answer, tables] = ["status", "error", "answer", "tables"].map(at);
   const mostRows = 100_000;
   const mostShown = 1_000;
+  const longText = 60;
   const numeric = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL.*|FLOAT|DOUBLE)$/;
 
   // Put before the worker's own code: it gets the engine from this page in place of fetching it, which a page may not.
@@ -134,6 +135,7 @@
       for (const [number, value] of row.entries()) {
         const cell = make("td", value ?? "null", numeric.test(types[number]) ? { class: "n" } : {});
         if (value === null) cell.classList.add("null");
+        else if (value.length > longText) cell.classList.add("long");
         line.append(cell);
       }
     }

@@ -278,6 +278,16 @@ def test_a_long_answer_is_shown_in_part_and_downloaded_whole(opened: Page):
     assert opened.inner_text("#status").startswith("The first 100,000 rows")
 
 
+def test_on_a_phone_numbers_and_names_stay_whole_and_a_long_text_is_broken_between_words(opened: Page):
+    size = opened.viewport_size
+    opened.set_viewport_size({"width": 390, "height": 844})
+    numbers = ", ".join(f"849.599101413 + {n} as n{n}" for n in range(5))
+    answered(opened, f"select 'gemma-27b' as m, {numbers} union all select repeat('a word ', 30), {numbers}")
+    heights = opened.locator("#answer tbody tr").evaluate_all("all => all.map((r) => r.offsetHeight)")
+    opened.set_viewport_size(size or {"width": 1280, "height": 720})
+    assert heights[0] < 60 < heights[1]
+
+
 def test_an_endless_query_can_be_stopped_and_the_next_is_answered(opened: Page):
     opened.fill("#sql", "select count(*) from range(10000000) a, range(10000000) b where a.range + b.range = -1")
     opened.press("#sql", "Control+Enter")
