@@ -97,6 +97,13 @@ def overflows(page: Page) -> list[str]:
     return found
 
 
+def misread(page: Page) -> list[str]:
+    """The answer, which is English, if a name of another script in it turns its direction."""
+    answer = page.locator("#answer")
+    turned = answer.count() and answer.evaluate("(shown) => getComputedStyle(shown).direction") != "ltr"
+    return ["the answer is set from right to left"] if turned else []
+
+
 def test_every_page_is_drawn_without_a_complaint_and_fits_every_window(browser: Browser, site: Path) -> None:
     problems: dict[str, list[str]] = {}
     charts = 0
@@ -105,7 +112,7 @@ def test_every_page_is_drawn_without_a_complaint_and_fits_every_window(browser: 
         for path in pages_of(site):
             page = shown.open(address + path)
             charts += draw_charts(page)
-            found = [*overflows(page), *shown.problems()]
+            found = [*overflows(page), *misread(page), *shown.problems()]
             if not page.title().endswith("· debatebench"):
                 found.append(page.title())
             if found:
