@@ -82,24 +82,27 @@ _VERDICTS = """
 select
     verdicts.debate_id, verdicts.panel_position, verdicts.judge_id,
     coalesce(judges.is_baseline, false)::int as is_baseline,
-    case when judges.is_baseline then verdicts.declared_winner when panel.is_valid then panel.winner end as shown,
+    case when judges.is_baseline then verdicts.declared_winner end as shown,
+    json_array(verdicts.judge_id, judges.method, coalesce(judges.is_baseline, false)::int)::varchar as before_shown,
     json_array(
-        verdicts.judge_id, judges.method, coalesce(judges.is_baseline, false)::int, shown,
         verdicts.declared_winner, verdicts.invalid_reason, verdicts.presented_first,
         list_transform(verdicts.scores, lambda score: score.dimension),
         list_transform(verdicts.scores, lambda score: score.pro::double),
         list_transform(verdicts.scores, lambda score: score.con::double),
         verdicts.total_tokens, verdicts.cost_usd::double, verdicts.count_asks, verdicts.replaces_judge_id,
         coalesce(verdicts.is_repaired, false)::int, coalesce(verdicts.is_injection_suspected, false)::int
-    )::varchar as verdict
+    )::varchar as after_shown
 from staging.stg_verdicts as verdicts
 left join staging.stg_judges as judges
     on verdicts.run_tag = judges.run_tag and verdicts.judge_id = judges.judge_id
-left join marts.judge_verdicts as panel
-    on verdicts.run_tag = panel.run_tag
-    and verdicts.debate_id = panel.debate_id
-    and verdicts.judge_id = panel.judge_id
 where verdicts.run_tag = $run_tag
+"""
+
+# Joined debate by debate: DuckDB's join would hold all verdicts in memory, and return them in no order.
+_PANEL = """
+select debate_id, judge_id, winner
+from marts.judge_verdicts
+where run_tag = $run_tag and is_valid
 """
 
 _NOTES = """
@@ -335,6 +338,7 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
         texts, words = _Texts(f"{folder}/texts"), _Words(f"{folder}/words")
         for number, debate_id in enumerate(found.ids):
             own = {**none, **{name: stream.take(number, debate_id) for name, stream in filled.items()}}
+            own["verdicts"] = _with_winners(own["verdicts"], own["panel"])
             yield from texts.add(_debate(own, found, number))
             yield from words.add(_texts(own, keeps_speeches=not found.has_source(number)))
             if calls is not None:
@@ -540,6 +544,7 @@ class _Stream:
 _STREAMS: dict[str, tuple[str, Callable[[Row], Any]]] = {
     "turns": (_TURNS, itemgetter(1)),
     "verdicts": (_VERDICTS, itemgetter(1, 2)),
+    "panel": (_PANEL, itemgetter(1)),
     "notes": (_NOTES, itemgetter(1, 2)),
     "people": (_PEOPLE, lambda row: (row[1], str(row[2]))),
     "gold": (_GOLD, lambda row: row[1]),
@@ -560,6 +565,17 @@ def _streams(
 ) -> dict[str, _Stream]:
     numbers = {debate_id: number for number, debate_id in enumerate(debate_ids)}
     return {name: _Stream(con, sql, run_tag, key, numbers) for name, (sql, key) in queries.items()}
+
+
+def _with_winners(verdicts: list[Row], panel: list[Row]) -> list[Row]:
+    """The rows of `_VERDICTS` with the winner that the panel's rule reads in each, and all of a verdict as one JSON."""
+    winners = {judge_id: winner for _, judge_id, winner in panel}
+    found = []
+    for *names, is_baseline, declared, before, after in verdicts:
+        shown = declared if is_baseline else winners.get(names[2])
+        text = f"{before[:-1]},{msgspec.json.encode(shown).decode()},{after[1:]}"
+        found.append((*names, is_baseline, shown, text))
+    return found
 
 
 def _debate(own: Mapping[str, list[Row]], found: _List, number: int) -> dict[str, Any]:
