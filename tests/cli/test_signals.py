@@ -17,7 +17,7 @@ from debatebench.cli.signals import forget_signals, handled_signals
 
 STUCK = """\
 -- One row, after a step of minutes that DuckDB cannot interrupt.
-select levenshtein(repeat('a', {n}), repeat('b', {n})) as x
+select jaro_winkler_similarity(repeat('ab', {n}), repeat('ca', {n})) as x
 """
 YAML = "models: [{name: stuck, description: One row., config: {materialized: table}}]\n"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -33,7 +33,7 @@ def test_a_second_signal_ends_a_build_that_cannot_be_interrupted(tmp_path: Path)
     root = begin_built(tmp_path)
     folder = root / "sql" / "marts"
     folder.mkdir(parents=True)
-    (folder / "stuck.sql").write_text(STUCK.format(n=500_000))
+    (folder / "stuck.sql").write_text(STUCK.format(n=2_000_000))
     (folder / "stuck.yml").write_text(YAML)
     database = root / "warehouse" / "debatebench.duckdb"
     before = database.read_bytes()

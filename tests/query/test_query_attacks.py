@@ -708,7 +708,7 @@ def test_commands_bound_their_own_memory():
 
 @pytest.mark.slow
 def test_step_that_cannot_be_interrupted_ends_with_the_process(root: Path):
-    sql = "select levenshtein(repeat('a', 500000), repeat('b', 500000))"
+    sql = "select jaro_winkler_similarity(repeat('ab', 2000000), repeat('ca', 2000000))"
     done = limited(root, 4000, "query", sql, "--timeout", "0.2")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "Error: The query was interrupted, but it is in a step that cannot be stopped.\n"
