@@ -361,7 +361,7 @@ def test_debaters_of_one_rating_are_shown_with_one_rank(shared: Path, tmp_path: 
     board = json.loads(debatebench(tmp_path, "show-leaderboard", "--run-tag", "t", "--format", "json").out)
     assert [(row["model_id"], row["rank"], row["elo_rank"]) for row in board] == [(name, 1, 1) for name in "abc"]
     debatebench(tmp_path, "report", "--run-tag", "t")
-    assert (tmp_path / "reports/site/index.html").read_text().count(">1=</td>") == 3
+    assert (tmp_path / "reports/site/index.html").read_text().count("<td>1=<") == 3
 
 
 def test_the_leaderboard_says_what_is_settled(played: Path) -> None:
