@@ -15,7 +15,7 @@ import pytest
 from built_warehouse import stored
 from odd_runs import LONG_IDS, odd_runs
 from report_warehouse import make_warehouse
-from site_pages import Parsed, parse, report_files
+from site_pages import Parsed, parse, report_files, site_data
 
 from debatebench.output.report.page import KINDS, load_pages
 from debatebench.output.report.site import build_site
@@ -63,7 +63,8 @@ def test_each_page_asks_a_question_and_has_an_answer_with_its_sql(site: Path) ->
         assert page.title.endswith("?"), page.name
         assert "null" not in page.title, page.name
     html = (site / "runs/usual/index.html").read_text(encoding="utf-8")
-    assert "<summary>SQL of this answer</summary>" in html
+    assert 'data-queries="queries/results"' in html
+    assert "leaderboard" in site_data(site, "queries/results")["answer"]
     assert html.index("<h1") < html.index('id="answer"') < html.index("<section")
 
 
@@ -143,7 +144,7 @@ def test_every_debater_has_a_page_to_which_the_leaderboard_leads(site: Path) -> 
     html = (site / "runs/usual/index.html").read_text(encoding="utf-8")
     for name in ("atlas", "boreas", "calypso"):
         assert (site / f"runs/usual/debaters/{name}.html").is_file()
-        assert f'href="../../runs/usual/debaters/{name}.html"' in html
+        assert f'href="debaters/{name}.html"' in html
     assert len(list((site / "runs/long-ids/debaters").iterdir())) == 3
 
 
