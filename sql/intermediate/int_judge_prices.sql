@@ -5,9 +5,7 @@ prices as (
 
     select
         run_tag, judge_id, method, judges.is_baseline, judges.is_simulated, count_verdicts,
-        -- Rounded, because costs are compared, and equal ones may differ in the last digit of a double.
-        case when count_unpriced = 0 then round(cast(cost_usd as double) / nullif(count_verdicts, 0), 12) end
-            as cost_per_verdict_usd
+        case when count_unpriced = 0 then macros.cost_each(cost_usd, count_verdicts) end as cost_per_verdict_usd
 
     from staging.stg_judges as judges
     inner join marts.judge_costs using (run_tag, judge_id)

@@ -1,12 +1,13 @@
 """The same SQL models on Apache Spark: landed Parquet → a table of each SQL model, in files that Spark writes.
 
 What needs one family of parts alone (`transform/scope.py`) is computed by DuckDB inside Spark's workers, one task for
-each family. What looks across families is translated, and computed by Spark SQL. Nothing of the rows passes through the
-driver. No module but `session.py` starts Spark, and none needs more than Spark Connect offers.
+each family or for several small ones. What looks across families is translated, and computed by Spark SQL. Nothing of
+the rows passes through the driver. No module but `session.py` starts Spark, and none needs more than Spark Connect
+offers.
 
 data_tests.py          the data tests of SQL models on the tables of a target
 engine.py              build what changed: families first, then what looks across them
-family_build.py        one family, in a worker: read its files, create the SQL models, hand their rows over
+family_build.py        the families of a task, in a worker: read its files, create the SQL models, hand their rows over
 functions.py           the Python functions that SQL models call, as functions of a Spark session
 relations.py           the columns of every SQL model, as DuckDB and as Spark name their types
 rewrites.py            one small rewrite for each construct that Spark understands differently

@@ -156,7 +156,8 @@ class _Build:
         return found
 
     def _failure(self, report: Mapping[str, Any]) -> SqlModelError:
-        whose = f"the family of {', '.join(report['parts'])}"
+        # Of a task with several families, nothing says in which it was.
+        whose = ", ".join(report["parts"])
         if report["model"] is None:
             return SqlDataError(f"The landed rows of {whose} cannot be read: {report['error']}")
         file = shown_path(self.project.models[report["model"]].file)

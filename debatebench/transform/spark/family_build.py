@@ -1,4 +1,4 @@
-"""One family in a worker: read its files, create the SQL models with DuckDB, and hand over their rows.
+"""The families of a task, in a worker: read their files, create the SQL models with DuckDB, and hand over their rows.
 
 A worker sends rows as Arrow streams, a few thousand rows each, beside the name of their SQL model: one task returns the
 rows of all SQL models, whose columns differ. `unpacked` is the way back, in another task.

@@ -30,8 +30,8 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
     # The most that it may take. What looks across families may group many times the rows that it reads.
     "spark.driver.memory": "4g",
-    # Most of the time of a build is planning and small jobs, for which the second compiler costs more than it gives, as
-    # code that is generated for each query does; both were measured.
+    # Most of the time of a small build is planning and small jobs, for which the second compiler costs more than it
+    # gives, as code that is generated for each query does. Measured on nine small runs; a large build may differ.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
     # The file system with check sums has a process started for the permissions of each of two files.

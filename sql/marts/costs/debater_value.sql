@@ -65,9 +65,8 @@ prices as (
 
     select
         run_tag, model_id, rating, rating_above_mean, games, wins, count_debates, full_cost_usd,
-        -- Rounded, because the frontier compares costs, and equal ones may differ in the last digit of a double.
-        round(cast(full_cost_usd as double) / nullif(count_debates, 0), 12) as cost_per_debate_usd,
-        cast(full_cost_usd as double) / nullif(wins, 0) as cost_per_win_usd
+        macros.cost_each(full_cost_usd, count_debates) as cost_per_debate_usd,
+        macros.cost_each(full_cost_usd, wins) as cost_per_win_usd
 
     from known
 
