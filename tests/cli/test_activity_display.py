@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import debatebench_here
+from patience import LONGEST_WAIT_S
 
 from debatebench.cli import activity_display as display
 from debatebench.cli.common import note, say
@@ -32,7 +33,7 @@ class Terminal(io.StringIO):
         return done
 
     def wait(self) -> str:
-        assert self.arrived.wait(30)
+        assert self.arrived.wait(LONGEST_WAIT_S)
         self.arrived.clear()
         return self.getvalue()
 

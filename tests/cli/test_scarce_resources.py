@@ -16,6 +16,7 @@ import duckdb
 import pytest
 from built_warehouse import begin_built
 from command_line import debatebench, debatebench_here
+from patience import LONGEST_WAIT_S
 
 from debatebench.query.duckdb_errors import damage_of, opening_error
 from debatebench.shared.errors import DamagedDataError, OutOfMemoryError
@@ -70,7 +71,8 @@ def _close(descriptors: Sequence[int]) -> None:
 
 def _call(root: Path, arguments: Sequence[str], **how: object) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "debatebench", "--root", str(root), *arguments]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=root, timeout=120, **how)  # type: ignore[call-overload, no-any-return]
+    how = {"stdin": subprocess.DEVNULL, "capture_output": True, "cwd": root, "timeout": LONGEST_WAIT_S, **how}
+    return subprocess.run(command, **how)  # type: ignore[call-overload, no-any-return]
 
 
 # Every way of closing them with the commands that write most, and the others with all of them closed and with one open.
@@ -134,7 +136,7 @@ def test_a_signal_reaches_a_command_with_little_memory(root: Path) -> None:
         while not (child := children.read_text().strip()):
             assert waiting.poll() is None
         waiting.send_signal(signal.SIGINT)
-        assert waiting.wait(60) == 130
+        assert waiting.wait(LONGEST_WAIT_S) == 130
         assert not Path("/proc", child).exists()
 
 

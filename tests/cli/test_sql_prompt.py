@@ -17,6 +17,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from command_line import debatebench
+from patience import LONGEST_WAIT_S
 from two_runs import two_runs
 
 from debatebench.cli.sql_completion import Completions
@@ -405,11 +406,11 @@ class Terminal:
         with suppress(OSError):
             while os.read(self.descriptor, 65536):
                 pass
-        return self.process.wait(60)
+        return self.process.wait(LONGEST_WAIT_S)
 
     def close(self) -> None:
         self.process.kill()
-        self.process.wait(60)
+        self.process.wait(LONGEST_WAIT_S)
         os.close(self.descriptor)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import debatebench
 from fake_provider import Behaviour, FakeProvider, Received, delayed, status
+from patience import LONGEST_WAIT_S
 from started_run import start, wait_until_asked
 from tournament import good_answers, play, write_workspace
 
@@ -58,7 +59,7 @@ def test_an_interrupted_run_is_landed_with_the_answers_that_were_in_flight(tmp_p
         process = start(root, "--no-build", "--concurrency", "1")
         assert wait_until_asked(server, process, 1)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LONGEST_WAIT_S)
         assert process.returncode == 130, err
         assert landed(root) == (len(server.requests), 0)
     assert "tiny: landed 0 debates" in err

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import LONGEST_WAIT_S
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import has_begun, read_journal
@@ -364,7 +365,7 @@ def test_whoever_leaves_while_an_event_is_synced_does_not_stop_the_syncing(tmp_p
 
         for _ in range(20):
             asyncio.run(leave_at_once())
-        asyncio.run(asyncio.wait_for(wait(), 30))
+        asyncio.run(asyncio.wait_for(wait(), LONGEST_WAIT_S))
     assert len(texts(tmp_path / "run.jsonl")) == 21
 
 

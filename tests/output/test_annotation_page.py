@@ -22,6 +22,7 @@ from annotating import (
     hostile_workspace,
     made_workspace,
 )
+from patience import LONGEST_WAIT_S
 from report_warehouse import HOSTILE, NOON
 from site_browser import violations
 
@@ -46,7 +47,7 @@ def opened(browser: Browser, address: str = "", **context: Any) -> Iterator[Page
     """A page in a context of its own. Any error in the console fails the test, and so does a request to elsewhere."""
     with browser.new_context(**context) as own:
         page = own.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(1000 * LONGEST_WAIT_S)
         problems: list[str] = []
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("request", lambda request: problems.append(request.url) if "//127.0.0.1:" not in request.url else None)

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from annotating import AnnotationServer, full_form, imported_workspace
 from annotation_sessions import TAG, Answers, Outcome, Person, Window, answered, check_landed, told
+from patience import LONGEST_WAIT_S
 
 from debatebench.landing.annotation_journals import annotations_folder, review_journal
 from debatebench.shared.workspace import Workspace
@@ -142,7 +143,7 @@ class Browsing(Person):
 
     def open_window(self) -> None:
         page = self.context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(1000 * LONGEST_WAIT_S)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.goto(self.server.url)
         key = self.draw.choice(self.debates).key

@@ -96,6 +96,17 @@ def test_the_original_reads_what_was_played(played: Path, tmp_path: Path):
             read_debates(tmp_path / "broken.jsonl")
 
 
+def test_the_original_rates_debates_in_order_of_their_schedule_whichever_ended_first(copied: Path, tmp_path: Path):
+    workspace = Workspace(copied)
+    with duckdb.connect(str(workspace.database)) as con:
+        ((run_tag,),) = con.execute("select run_tag from raw.runs where source = 'run' limit 1").fetchall()
+    for number, ended in enumerate(("date '2026-01-02' - to_minutes(schedule_position)", "date '2026-01-02'")):
+        with duckdb.connect(str(workspace.database)) as con:
+            con.execute(f"update raw.debates set created_at = {ended} where run_tag = ?", [run_tag])
+        times = [record["created_at"] for record in check(workspace, run_tag, tmp_path / str(number))]
+        assert times == sorted(set(times))
+
+
 def test_the_original_reads_its_own_debates_again(shared: Path, tmp_path: Path):
     workspace = Workspace(begin_built(tmp_path / "w"))
     add_import(workspace, "golden", "debatebench", shared / "debatebench-v0" / "golden" / "debates.jsonl")

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 from command_line import debatebench, tour
 from fake_provider import Behaviour, FakeProvider, Received
+from patience import LONGEST_WAIT_S
 from report_warehouse import HOSTILE, NOON, make_warehouse, tournament
 from serving import ServedCommand
 from site_browser import Watched, chromium, violations, watched
@@ -33,8 +34,6 @@ from debatebench.shared.workspace import Workspace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-LONGEST_S = 90.0
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +56,7 @@ def state_of(view: ServedCommand) -> dict[str, Any]:
 
 def wait_for(view: ServedCommand, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The first state for which `holds` is true."""
-    latest = time.monotonic() + LONGEST_S
+    latest = time.monotonic() + LONGEST_WAIT_S
     while not holds(state := state_of(view)):
         assert time.monotonic() < latest, state
         time.sleep(0.1)
@@ -233,7 +232,7 @@ class Gate:
 
     def __call__(self, received: Received) -> Behaviour:
         if received.number >= self._after:
-            self._opened.wait(LONGEST_S)
+            self._opened.wait(LONGEST_WAIT_S)
         return good_answers(received)
 
     def open(self) -> None:
@@ -286,7 +285,7 @@ def test_a_run_is_followed_while_it_plays_until_it_has_ended(tmp_path: Path):
             assert re.match(r"First place is (open between \d debaters|settled); \d of \d places", run["notes"][0])
             # The writer was never kept from its end by what was read meanwhile.
             gate.open()
-            _, err = process.communicate(timeout=LONGEST_S)
+            _, err = process.communicate(timeout=LONGEST_WAIT_S)
             assert (process.returncode, "Waiting for another process" in err) == (0, False)
             version = state["version"]
             state = wait_for(view, lambda state: state["version"] > version and not state["is_playing"])
@@ -315,7 +314,7 @@ def test_a_run_that_is_killed_is_shown_as_its_journal_has_it_and_goes_on(tmp_pat
             assert 9 <= run["done"] == run["done_on_board"] < 12
             gate.open()
             again = start(tmp_path)
-            _, err = again.communicate(timeout=LONGEST_S)
+            _, err = again.communicate(timeout=LONGEST_WAIT_S)
             assert again.returncode == 0, err
             wait_for(view, lambda state: state["runs"][0].get("done_on_board") == 12 and not state["is_playing"])
 
@@ -462,13 +461,13 @@ def test_a_page_says_when_there_are_newer_numbers_and_what_plays(tmp_path: Path,
             page = watched_page.open(view.url)
             assert page.url == f"{view.url}now"
             page.wait_for_selector("text=This page follows what is being played.")
-            page.wait_for_function("() => document.querySelector('progress').value >= 9", timeout=1000 * LONGEST_S)
+            page.wait_for_function("() => document.querySelector('progress').value >= 9", timeout=1000 * LONGEST_WAIT_S)
             page.get_by_role("link", name="The whole site").click()
             page.get_by_role("link", name=re.compile(r"^tiny: \d+ of 12 debates$")).wait_for()
             gate.open()
-            process.communicate(timeout=LONGEST_S)
+            process.communicate(timeout=LONGEST_WAIT_S)
             newer = page.get_by_role("link", name="load them")
-            newer.wait_for(timeout=1000 * LONGEST_S)
+            newer.wait_for(timeout=1000 * LONGEST_WAIT_S)
             newer.click()
             page.wait_for_load_state("load")
             page.goto(f"{view.url}now")

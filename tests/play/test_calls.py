@@ -28,6 +28,7 @@ from fake_provider import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import LONGEST_WAIT_S
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.load import MemberConfig, Pricing
@@ -166,7 +167,7 @@ def test_a_wait_that_the_provider_asks_for_is_kept(tmp_path: Path):
     [(status(429), 5), (status(503), 5), (error_in_200(529), 5), (status(500), 8), (answer(""), 8)],
 )
 def test_a_provider_that_gets_too_much_gets_fewer_at_a_time(tmp_path: Path, trouble: Any, limit: int):
-    everybody = threading.Barrier(8, timeout=10)
+    everybody = threading.Barrier(8, timeout=LONGEST_WAIT_S)
 
     def script(received: Received) -> Any:
         if received.number >= 8:

@@ -48,6 +48,7 @@ from fake_provider import (
     silence,
     status,
 )
+from patience import LONGEST_WAIT_S
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
@@ -885,7 +886,7 @@ def test_whatever_waits_for_money_leaves_when_the_run_stops(tmp_path: Path):
             calls._ledger.limit = Decimal("0.5")
             steps = [Step("d1", f"turn:{n}", "turn") for n in range(2)]
             asking = (calls(step, session.member, CAPPED) for step in steps)
-            return await asyncio.wait_for(asyncio.gather(*asking, return_exceptions=True), 20)
+            return await asyncio.wait_for(asyncio.gather(*asking, return_exceptions=True), LONGEST_WAIT_S)
 
         ended = session.run(both)
         assert [type(end) for end in ended] == [RunStoppedError, RunStoppedError]

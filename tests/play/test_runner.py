@@ -19,6 +19,7 @@ import duckdb
 import pytest
 from command_line import Done, debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, error_in_200, hang_up, status
+from patience import LONGEST_WAIT_S
 from started_run import start, wait_until_asked
 from tournament import KEY, TOPICS, good_answers, is_judge, play, sometimes, verdict_text, write_workspace
 from whole_marts import Marts, marts
@@ -429,7 +430,7 @@ def test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130(tmp_path
 
 
 def test_a_second_interrupt_leaves_at_once(tmp_path: Path):
-    with FakeProvider(lambda received: delayed(60, good_answers(received))) as server:
+    with FakeProvider(lambda received: delayed(2 * LONGEST_WAIT_S, good_answers(received))) as server:
         root = write_workspace(tmp_path, server)
         process = start(root)
         assert wait_until_asked(server, process, 3)
@@ -437,7 +438,7 @@ def test_a_second_interrupt_leaves_at_once(tmp_path: Path):
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.3)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 130
+        assert process.wait(LONGEST_WAIT_S) == 130
         process.communicate()
 
 

@@ -23,6 +23,7 @@ import uvloop
 from fake_provider import FakeProvider, answer, error_in_200, status
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import LONGEST_WAIT_S
 
 from debatebench.config.load import MemberConfig
 from debatebench.providers import KNOWN, is_simulated, make_provider, provider_key, transport
@@ -264,7 +265,7 @@ def test_connections_are_reused_and_as_many_as_there_are_requests_in_flight() ->
         for _ in range(3):
             await asyncio.gather(*(provider.send(REQUEST) for _ in range(20)))
 
-    everybody = threading.Barrier(20, timeout=10)
+    everybody = threading.Barrier(20, timeout=LONGEST_WAIT_S)
 
     def together(received: fake.Received) -> str:
         everybody.wait()

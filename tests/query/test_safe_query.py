@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from patience import LONGEST_WAIT_S
 
 from debatebench.query.duckdb_errors import opening_error
 from debatebench.query.safe_query import open_for_query, parse_params, run_query
@@ -439,7 +440,7 @@ def test_keyboard_interrupt_stays_one(warehouse: Path) -> None:
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(LONGEST_WAIT_S) == 130
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------

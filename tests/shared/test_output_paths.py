@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Done, debatebench
+from patience import LONGEST_WAIT_S
 
 from debatebench.output.report.folder import MANIFEST
 from debatebench.shared.errors import UsageError
@@ -161,7 +162,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(played: Path, tmp_path: Path) -> 
     reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
     reader.start()
     assert debatebench(played, "query", "select 42 as x", "--format", "csv", "--output", str(pipe)).code == 0
-    reader.join(timeout=30)
+    reader.join(LONGEST_WAIT_S)
     assert found == ["x\r\n42\r\n"] or found == ["x\n42\n"]
     assert pipe.is_fifo()
 

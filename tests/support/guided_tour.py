@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from patience import LONGEST_WAIT_S
 from serving import Answer, ask
 
 from debatebench.query.safe_query import parse_params, run_query
@@ -159,7 +160,7 @@ class Tour:
             self.people(AnnotationPage(url, annotator, "--review" in arguments))
         finally:
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=LONGEST_WAIT_S)
         assert "Traceback" not in err, err
 
 

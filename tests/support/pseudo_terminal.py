@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from patience import LONGEST_WAIT_S
+
 
 class PseudoTerminal:
     """`debatebench run` in a pseudo-terminal."""
@@ -49,9 +51,9 @@ class PseudoTerminal:
         with suppress(OSError):
             while data := os.read(self.descriptor, 65536):
                 shown += data.decode()
-        return self.process.wait(60), shown
+        return self.process.wait(LONGEST_WAIT_S), shown
 
     def close(self) -> None:
         self.process.kill()
-        self.process.wait(60)
+        self.process.wait(LONGEST_WAIT_S)
         os.close(self.descriptor)

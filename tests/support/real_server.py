@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from patience import LONGEST_WAIT_S
 from tournament import DIMENSIONS, KEY
 
 import debatebench as db
@@ -21,7 +22,6 @@ from debatebench.journal.reading import read_journal
 from debatebench.play.attempts import reply_of
 
 DEBATERS, JUDGES, TAG = 2, 3, "tiny"
-_LONGEST_START_S = 120.0
 _WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 Attempts = dict[tuple[str, int], Any]
@@ -71,7 +71,7 @@ class RealServer:
             self._process = subprocess.Popen(
                 self._command, cwd=self._folder, env=self._environ, stdout=log, stderr=subprocess.STDOUT
             )
-        latest = time.monotonic() + _LONGEST_START_S
+        latest = time.monotonic() + LONGEST_WAIT_S
         while not self._is_ready():
             if self._process.poll() is not None or time.monotonic() > latest:
                 self.__exit__()

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from patience import LONGEST_WAIT_S
+
 _WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -61,7 +63,7 @@ class ServedCommand:
         if self.process.stdout is not None and self.process.stdout.closed:
             return self.process.returncode, ""
         self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=20)
+        _, err = self.process.communicate(timeout=LONGEST_WAIT_S)
         return self.process.returncode, err
 
     def get(self, path: str = "", **headers: str) -> Answer:
@@ -72,7 +74,7 @@ class ServedCommand:
 
     def asked(self, method: str, path: str, **headers: str) -> tuple[int, str]:
         """Send a request with exactly these headers besides those that HTTP needs; `path` is the whole path."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONGEST_WAIT_S)
         try:
             connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
             answer = connection.getresponse()
@@ -86,7 +88,7 @@ def ask(url: str, body: bytes | None, headers: dict[str, str]) -> Answer:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(url, data=body, headers=named)
     try:
-        with _WITHOUT_PROXY.open(request, timeout=20) as answer:
+        with _WITHOUT_PROXY.open(request, timeout=LONGEST_WAIT_S) as answer:
             return Answer(answer.status, dict(answer.headers.items()), answer.read().decode())
     except urllib.error.HTTPError as error:
         with error:

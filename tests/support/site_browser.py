@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from patience import LONGEST_WAIT_S
 from site_pages import find_chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 _OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-_TIMEOUT_MS = 30_000
 # Reports what the policy of a page refuses, also where it is not written into the console.
 _WATCH = """
 window.refusals = [];
@@ -72,7 +72,7 @@ class Watched:
         return found
 
     def listen(self) -> None:
-        self.page.set_default_timeout(_TIMEOUT_MS)
+        self.page.set_default_timeout(1000 * LONGEST_WAIT_S)
         self.page.add_init_script(_WATCH)
         self.page.on("console", lambda message: self._said.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self._said.append(f"error: {error}"))

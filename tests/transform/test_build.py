@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from paths import SUPPORT
+from patience import LONGEST_WAIT_S
 from sql_project import STAGING, add_debates, raw_database, read_project, write_project
 
 from debatebench.shared.errors import SqlModelError, UsageError
@@ -433,7 +434,9 @@ def test_a_plain_connection_reads_every_model_after_reopening(tmp_path: Path) ->
 
 
 def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=LONGEST_WAIT_S
+    )
 
 
 def test_a_process_that_builds_ends_without_a_word_on_stderr(tmp_path: Path) -> None:

@@ -54,10 +54,20 @@ from warehouse.raw.debates
 where debates.run_tag = $run_tag
 """
 
+# The original rates debates in order of the time at which their records were written; a run rates them in order of its
+# schedule, whichever ended first. So a record of a run is written when its debate and all before it have ended, a
+# microsecond after the one before.
 _DEBATES = """
 select
     sorted.n,
-    debates.*,
+    debates.* replace (
+        case
+            when debates.created_at is null or debates.schedule_position is null then debates.created_at
+            else
+                max(debates.created_at - to_microseconds(sorted.n)) over (order by sorted.n)
+                + to_microseconds(sorted.n)
+        end as created_at
+    ),
     topics.motion,
     topics.category,
     panel_winners.winner
