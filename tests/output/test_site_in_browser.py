@@ -104,6 +104,23 @@ def misread(page: Page) -> list[str]:
     return ["the answer is set from right to left"] if turned else []
 
 
+# Titles of x axes whose letters are over the numbers at the ticks.
+COVERED = """() => [...document.querySelectorAll("svg.main-svg .xtitle")].flatMap((title) => {
+    const own = title.getBoundingClientRect();
+    const ticks = title.closest("svg").parentElement.querySelectorAll(".xtick text");
+    return [...ticks].some((tick) => {
+        const other = tick.getBoundingClientRect();
+        return own.top < other.bottom - 2 && own.bottom > other.top + 2
+            && own.left < other.right && own.right > other.left;
+    }) ? [title.textContent] : [];
+})"""
+
+
+def covered(page: Page) -> list[str]:
+    """Charts in which the title of the x axis covers the numbers at its ticks."""
+    return [f"'{title}' covers numbers" for title in page.evaluate(COVERED)]
+
+
 def test_every_page_is_drawn_without_a_complaint_and_fits_every_window(browser: Browser, site: Path) -> None:
     problems: dict[str, list[str]] = {}
     charts = 0
@@ -112,7 +129,7 @@ def test_every_page_is_drawn_without_a_complaint_and_fits_every_window(browser: 
         for path in pages_of(site):
             page = shown.open(address + path)
             charts += draw_charts(page)
-            found = [*overflows(page), *misread(page), *shown.problems()]
+            found = [*covered(page), *overflows(page), *misread(page), *shown.problems()]
             if not page.title().endswith("· debatebench"):
                 found.append(page.title())
             if found:

@@ -43,6 +43,8 @@ FRAME: Spec = {
     "dragmode": False,
     "hoverlabel": {"bgcolor": "var(--surface)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)"}},
     "showlegend": False,
+    # Otherwise the title of an axis stands over the numbers at its ticks in a chart with one row.
+    "minreducedheight": 32,
 }
 """What all charts have alike."""
 

@@ -30,6 +30,7 @@ from debatebench.output.report.chart_parts import (
     written_by_name,
 )
 from debatebench.output.report.colours import SCALES, ink_on, shade_colour
+from debatebench.output.report.html import heading
 from debatebench.output.report.name_places import places_of_names
 from debatebench.output.report.page import Section
 from debatebench.output.report.slope_chart import slope, trend
@@ -281,7 +282,7 @@ def _scatter(section: Section, rows: Sequence[Row], together: Sequence[Row]) -> 
     is_log = section.options.log and bool(points) and all(x is not None and x > 0 for x in xs)
     titles = (section.options.x_title, section.options.y_title)
     x_axis, y_axis = (
-        number_axis(section, each) | {"title": {"text": title or column_name(section, each)}}
+        number_axis(section, each) | axis_title(title or heading(each, section.columns.get(each)))
         for each, title in zip(columns, titles, strict=True)
     )
     if is_log:

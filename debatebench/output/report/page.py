@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -273,7 +273,7 @@ def read_section(item: Setting) -> Section:
         show=show,
         text=item.at_key("text").text(""),
         roles=_roles(item.at_key("roles"), show),
-        columns={name: _column(item.at_key("columns").at_key(name)) for name in item.at_key("columns").mapping()},
+        columns=_columns(item.at_key("columns")),
         options=_options(item.at_key("options")),
         note=note.text() if note.is_given else None,
         recompute=recompute.choice(*RECOMPUTED) if recompute.is_given else None,
@@ -283,6 +283,18 @@ def read_section(item: Setting) -> Section:
         limit=item.at_key("limit").whole(1000, least=1),
         source=item.place,
     )
+
+
+def _columns(setting: Setting) -> dict[str, ColumnFormat]:
+    """The columns with their formats. An interval is written as the value before it, unless it says otherwise."""
+    columns: dict[str, ColumnFormat] = {}
+    before = ColumnFormat()
+    for name in setting.mapping():
+        column = _column(setting.at_key(name))
+        if column.to is not None and column.format is None:
+            column = replace(column, format=before.format)
+        columns[name] = before = column
+    return columns
 
 
 def _column(setting: Setting) -> ColumnFormat:
