@@ -641,7 +641,7 @@ def foreign_site() -> Iterator[str]:
         def log_message(self, *_: Any) -> None: ...
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as site:
-        thread = threading.Thread(target=site.serve_forever)
+        thread = threading.Thread(target=site.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{site.server_address[1]}/"

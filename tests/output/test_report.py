@@ -31,6 +31,8 @@ from debatebench.output.report.folder import FORMAT, MANIFEST, replace_files
 from debatebench.output.report.html import format_values, guess_format, heading
 from debatebench.output.report.page import CHARTS, FORMATS, ColumnFormat, Options, Section, load_pages
 from debatebench.output.report.site import build_site
+from debatebench.output.report.stored_once import STORED, STORED_FOR_SEVERAL, stored_once
+from debatebench.query.attached import attached
 from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
 from debatebench.shared.records import Debate, Record, Run, Topic
@@ -291,6 +293,25 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("teams", judged_run("teams", imported_run("panelbench", PANELBENCH))),
     )
     return build_site(stored(made), report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent
+
+
+@pytest.mark.parametrize(("count_runs", "names"), [(1, STORED), (3, STORED | STORED_FOR_SEVERAL)])
+def test_what_queries_of_a_site_share_has_the_rows_of_the_warehouse(
+    tmp_path: Path, count_runs: int, names: frozenset[str]
+) -> None:
+    runs = [(tag, tournament(tag, DEBATERS)) for tag in ("first", "second", "third")]
+    with attached(make_warehouse(tmp_path / "debatebench.duckdb", *runs)) as con:
+        con.execute("use warehouse")
+        with stored_once(con, count_runs=count_runs) as shared:
+            for name in sorted(names):
+                query = f"select * from {name} order by all"
+                sharing = shared.reading(query)
+                assert sharing is not None, f"{name} is no view of the warehouse"
+                assert sharing.execute(query).fetchall() == con.execute(query).fetchall(), name
+            made = con.execute(
+                "select schema_name || '.' || table_name from duckdb_tables() where database_name = 'stored views'"
+            ).fetchall()
+    assert {name for (name,) in made} == names
 
 
 def test_every_link_of_a_site_with_judged_runs_leads_somewhere(judged: Path) -> None:

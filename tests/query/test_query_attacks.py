@@ -99,7 +99,7 @@ def server() -> Iterator[tuple[str, list[str]]]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+        thread = threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{httpd.server_address[1]}", asked
         httpd.shutdown()

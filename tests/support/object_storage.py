@@ -74,7 +74,7 @@ def object_storage(*buckets: str) -> Iterator[Storage]:
         return backend(environ, start)
 
     server = make_server("127.0.0.1", 0, door, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     storage.url = f"http://127.0.0.1:{server.server_port}"
     try:

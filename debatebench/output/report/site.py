@@ -151,7 +151,7 @@ def _quicker(site: Site) -> Iterator[Site]:
     if not is_most:
         yield site
         return
-    with stored_once(site.con) as stored:
+    with stored_once(site.con, count_runs=len(tags)) as stored:
         yield replace(site, stored=stored)
 
 

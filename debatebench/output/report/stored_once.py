@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 STORED = frozenset(
     {
+        "intermediate.int_comparison_differences",
         "intermediate.int_decided_verdicts",
         "intermediate.int_verdict_comparisons",
+        "marts.comparability_verdicts",
         "marts.debate_coherence",
+        "marts.debate_comparison",
         "marts.debate_dimension_means",
         "marts.debates",
+        "marts.debater_comparison",
         "marts.decided_debates",
         "marts.judge_alignment",
         "marts.reliability",
@@ -27,18 +31,22 @@ STORED = frozenset(
 )
 """Views over all debates that several queries read."""
 
+STORED_FOR_SEVERAL = frozenset({"marts.dimension_contributions", "marts.judge_bias"})
+"""Views over all debates that a query or two read for each run: for one run, DuckDB is faster with what they select."""
+
 _NAME = re.compile(r"\b\w+\.\w+\b")
 
 
 @contextmanager
-def stored_once(con: duckdb.DuckDBPyConnection) -> Iterator[StoredOnce]:
-    """`STORED` for the queries of a site on the warehouse that is the current database of `con`."""
-    with stored_views(con, [STORED], only=STORED) as views:
+def stored_once(con: duckdb.DuckDBPyConnection, *, count_runs: int) -> Iterator[StoredOnce]:
+    """What the queries of a site with so many runs share, of the warehouse that is the current database of `con`."""
+    names = STORED | STORED_FOR_SEVERAL if count_runs > 1 else STORED
+    with stored_views(con, [names], only=names) as views:
         yield StoredOnce(views)
 
 
 class StoredOnce:
-    """`STORED` as tables, each from the first query on that reads it."""
+    """Views as tables, each from the first query on that reads it."""
 
     def __init__(self, views: StoredViews) -> None:
         self._views = views

@@ -1,6 +1,13 @@
 -- One row per judge, stored debate that it judged at least twice, and dimension (or `overall`).
 with
 
+-- Elsewhere a judge has one verdict on a debate, and its predictions need not be read.
+repeated as (
+
+    select distinct run_tag from staging.stg_debates where trial > 1
+
+),
+
 predictions as (
 
     select
@@ -11,7 +18,7 @@ predictions as (
 
     from marts.judge_predictions as predictions
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    where predictions.prediction is not null
+    where predictions.prediction is not null and predictions.run_tag in (select run_tag from repeated)
 
 ),
 
