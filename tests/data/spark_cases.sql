@@ -122,8 +122,9 @@ select id, cast(d as bigint) as v, cast(n / 2 as bigint) as w from t.rows
 select id, cast(d as decimal(30, 15)) * cast(0.000000000001 as decimal(38, 12)) as v from t.rows where id < 5
 
 --- doubles_are_rounded_to_digits
-select i as id, round(i * 0.005, 2) as a, round(i * 1.005e0, 2) as b, round(i / 7, 3) as c from range(0, 400)
-as r(i)
+select i as id, round(i * 0.005, 2) as a, round(i * 1.005e0, 2) as b, round(i / 7, 3) as c,
+round(i * -0.0125e0, 3) as d, round(i * 8.375e0 * (1 - 5e-16), 12) as e, round(-i * 0.15e0, 1) as f,
+round(1e300 * i, 2) as g from range(0, 400) as r(i)
 
 --- an_extreme_leaves_out_nulls
 select k as id, arg_max(text, id) as a, arg_min(n, id) as b, arg_max(n, x) filter (where id < 5) as c from

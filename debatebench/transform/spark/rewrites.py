@@ -303,13 +303,31 @@ def average(node: exp.Avg) -> exp.Expr:
 
 
 def rounded(node: exp.Round) -> exp.Expr:
-    """A double is rounded after it is multiplied by a power of ten; Spark rounds the decimal digits that it shows."""
+    """A double is rounded by its exact value, half away from zero; Spark rounds the decimal digits that it shows.
+
+    Where x · 10ⁿ as a double is halfway between two integers, the exact product is beside it on the side that the error
+    of the multiplication says: T. J. Dekker, "A floating-point technique for extending the available precision" (1971).
+    """
     digits = node.args.get("decimals")
     is_known = _is_real(node.this) or node.this.is_type("unknown")
     if digits is None or not digits.is_int or not is_known:
         return node
-    power = f"1e{digits.name}D"
-    return spark(f"(round(:x * {power}) / {power})", x=node.this)
+    power = 10.0 ** int(digits.name)
+    high = _upper_half(power)
+    one, upper, lower = f"{power:.0f}D", f"{high:.0f}D", f"{power - high:.0f}D"
+    half = f"({_SPLIT:.0f}D * x - ({_SPLIT:.0f}D * x - x))"
+    error = f"({half} * {upper} - x * {one} + {half} * {lower} + (x - {half}) * {upper} + (x - {half}) * {lower})"
+    is_short = f"abs(x * {one}) % 1D = 0.5D and signum({error}) = -signum(x)"
+    return spark(
+        f"element_at(transform(array(:x), x -> case when {is_short} then x * {one} - signum(x) * 0.5D "
+        f"else round(x * {one}) end / {one}), 1)",
+        x=node.this,
+    )
+
+
+def _upper_half(x: float) -> float:
+    """The number with the upper half of a double's digits: a product of two such halves is exact."""
+    return _SPLIT * x - (_SPLIT * x - x)
 
 
 def joined(node: exp.Concat) -> exp.Expr:
@@ -349,6 +367,8 @@ def pattern(node: exp.RegexpReplace | exp.RegexpLike | exp.RegexpExtract) -> exp
     return node
 
 
+# 2²⁷ + 1: times this, a double of 53 binary digits falls apart into two halves.
+_SPLIT = 134217729.0
 _SCRIPT = re.compile(r"\\([pP])\{([A-Z][a-z]+)\}")
 _GROUP = re.compile(r"\\([0-9])")
 
