@@ -32,7 +32,9 @@ _SETTINGS = {
     "spark.driver.memory": "4g",
     # Most of the time of a small build is planning and small jobs, for which the second compiler costs more than it
     # gives, as code that is generated for each query does. Measured on nine small runs; a large build may differ.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Thousands of data tests need more compiled code than the 48 MB that Java reserves with one compiler, and without
+    # room Java warns and goes on uncompiled.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
     "spark.sql.codegen.wholeStage": "false",
     # The file system with check sums has a process started for the permissions of each of two files.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
