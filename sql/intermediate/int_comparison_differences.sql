@@ -68,12 +68,14 @@ chosen as (
 
 ),
 
--- Equal differences have an error of 0, and floats give slightly more. Then there is no interval.
+-- Equal differences have an error of 0, and floats give slightly more. Then there is no interval. Shares differ by 1 at
+-- most, and a lean, which is between -1 and 1, by 2.
 spreads as (
 
     select
         *,
-        case when round(error, 12) > 0 then error end as spread
+        case when round(error, 12) > 0 then error end as spread,
+        case when measure in ('win_rate', 'agreement') then 1 when measure = 'pro_lean' then 2 end as largest
 
     from chosen
 
@@ -88,8 +90,8 @@ final as (
         round(spreads.baseline_value, 12) as baseline_value,
         round(spreads.candidate_value, 12) as candidate_value,
         round(spreads.difference, 12) as difference,
-        round(spreads.difference - t_quantiles.t_95 * spreads.spread, 12) as ci_low,
-        round(spreads.difference + t_quantiles.t_95 * spreads.spread, 12) as ci_high,
+        round(macros.at_least(spreads.difference - t_quantiles.t_95 * spreads.spread, -spreads.largest), 12) as ci_low,
+        round(macros.at_most(spreads.difference + t_quantiles.t_95 * spreads.spread, spreads.largest), 12) as ci_high,
         macros.reason_of(
             t_quantiles.t_95 * spreads.spread is null,
             least(spreads.count_baseline_debates, spreads.count_candidate_debates),

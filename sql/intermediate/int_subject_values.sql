@@ -51,8 +51,20 @@ final as (
         errors.kind, errors.subject, errors.model_id, errors.measure,
         nullif(errors.dimension, '') as dimension,
         round(errors.value, 12) as value,
-        round(errors.value - macros.t_half_width(errors.error, t_quantiles.t_95), 12) as ci_low,
-        round(errors.value + macros.t_half_width(errors.error, t_quantiles.t_95), 12) as ci_high,
+        round(
+            macros.at_least(
+                errors.value - macros.t_half_width(errors.error, t_quantiles.t_95),
+                case when errors.measure in ('win_rate', 'turn_cost_usd') then 0 end
+            ),
+            12
+        ) as ci_low,
+        round(
+            macros.at_most(
+                errors.value + macros.t_half_width(errors.error, t_quantiles.t_95),
+                case when errors.measure = 'win_rate' then 1 end
+            ),
+            12
+        ) as ci_high,
         macros.reason_of(errors.error is null, errors.count_debates, errors.value, errors.count_topics, 'topic')
             as reason,
         errors.count_debates, errors.count_topics

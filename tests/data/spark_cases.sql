@@ -118,6 +118,10 @@ select id, cast(x as bigint) as v from t.rows where id < 5
 --- a_decimal_is_rounded_to_an_integer_half_up
 select id, cast(d as bigint) as v, cast(n / 2 as bigint) as w from t.rows
 
+--- a_double_becomes_a_decimal_by_its_product
+select i as id, cast(round(i / 3, 12) / 2 as decimal(38, 12)) as a, cast(i * 1.005e0 as decimal(18, 2)) as b,
+cast(-round(i / 7, 12) / 4 as decimal(38, 12)) as c from range(0, 400) as r(i)
+
 --- decimals_keep_their_digits_in_a_product
 select id, cast(d as decimal(30, 15)) * cast(0.000000000001 as decimal(38, 12)) as v from t.rows where id < 5
 

@@ -104,20 +104,21 @@ def misread(page: Page) -> list[str]:
     return ["the answer is set from right to left"] if turned else []
 
 
-# Titles of x axes whose letters are over the numbers at the ticks.
-COVERED = """() => [...document.querySelectorAll("svg.main-svg .xtitle")].flatMap((title) => {
-    const own = title.getBoundingClientRect();
-    const ticks = title.closest("svg").parentElement.querySelectorAll(".xtick text");
-    return [...ticks].some((tick) => {
-        const other = tick.getBoundingClientRect();
-        return own.top < other.bottom - 2 && own.bottom > other.top + 2
-            && own.left < other.right && own.right > other.left;
-    }) ? [title.textContent] : [];
-})"""
+# Titles of axes whose letters are over the numbers at the ticks of their axis.
+COVERED = """() => ["x", "y"].flatMap((axis) =>
+    [...document.querySelectorAll(`svg.main-svg .${axis}title`)].filter((title) => {
+        const own = title.getBoundingClientRect();
+        const ticks = title.closest("svg").parentElement.querySelectorAll(`.${axis}tick text`);
+        return [...ticks].some((tick) => {
+            const other = tick.getBoundingClientRect();
+            return own.top < other.bottom - 2 && own.bottom > other.top + 2
+                && own.left < other.right - 2 && own.right > other.left + 2;
+        });
+    }).map((title) => title.textContent))"""
 
 
 def covered(page: Page) -> list[str]:
-    """Charts in which the title of the x axis covers the numbers at its ticks."""
+    """Charts in which the title of an axis covers the numbers at its ticks."""
     return [f"'{title}' covers numbers" for title in page.evaluate(COVERED)]
 
 

@@ -197,8 +197,9 @@ def number_axis(section: Section, column: str | None = None) -> Spec:
 
 
 def axis_title(text: str | None) -> Spec:
-    """The title of an axis, if it has one."""
-    return {"title": {"text": plotly_text(text), "font": {"color": "var(--muted)", "size": 12}}} if text else {}
+    """The title of an axis, if it has one; with a distance, it stands clear of the longest number at a tick."""
+    font = {"color": "var(--muted)", "size": 12}
+    return {"title": {"text": plotly_text(text), "font": font, "standoff": 8}} if text else {}
 
 
 def reference_line(section: Section, along: str) -> list[Spec]:

@@ -392,6 +392,7 @@ def by_name(node: exp.Union) -> exp.Expr:
 def casted(node: exp.Cast) -> exp.Expr:
     """A double as an integer is rounded to the nearest, half to even, and a decimal half up; Spark cuts digits off.
 
+    A double as a decimal is rounded after it is multiplied by a power of ten; Spark rounds the digits that it shows.
     JSON text as a struct or a list is read; Spark has a function for it.
     """
     from sqlglot import exp
@@ -403,6 +404,9 @@ def casted(node: exp.Cast) -> exp.Expr:
             return exp.cast(spark("rint(:x)", x=node.this), node.to)
         if _is(node.this, "DECIMAL", "DOUBLE"):
             return exp.cast(spark("round(:x)", x=node.this), node.to)
+    if node.to.is_type("decimal") and node.to.expressions and _is_real(node.this):
+        power = f"1e{node.to.expressions[-1].name}D"
+        return exp.cast(spark(f"round(:x * {power}) / {power}", x=node.this), node.to)
     return node
 
 

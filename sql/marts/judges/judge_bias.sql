@@ -84,6 +84,12 @@ tested as (
     select
         errors.*,
         macros.t_half_width(errors.standard_error, of_clusters.t_95) as half_width,
+        -- Correlations and differences of shares are between -1 and 1.
+        case
+            when errors.measure = 'correlation'
+                or errors.bias in ('side_lean', 'position', 'own_family_points', 'own_family_preference')
+                then 1
+        end as largest,
         macros.effective_count(
             errors.value,
             errors.count_debates,
@@ -114,15 +120,13 @@ final as (
 
     select
         run_tag, judge_id, bias, dimension, measure, value,
-        case measure
-            when 'rate' then macros.wilson_low(value * effective_n, effective_n)
-            when 'correlation' then macros.at_least(value - half_width, -1)
-            else value - half_width
+        case
+            when measure = 'rate' then macros.wilson_low(value * effective_n, effective_n)
+            else macros.at_least(value - half_width, -largest)
         end as ci_low,
-        case measure
-            when 'rate' then macros.wilson_high(value * effective_n, effective_n)
-            when 'correlation' then macros.at_most(value + half_width, 1)
-            else value + half_width
+        case
+            when measure = 'rate' then macros.wilson_high(value * effective_n, effective_n)
+            else macros.at_most(value + half_width, largest)
         end as ci_high,
         p_value,
         case

@@ -196,8 +196,9 @@ final as (
         tests.pair.run_a, tests.pair.judge_a, tests.pair.run_b, tests.pair.judge_b,
         tests.n as count_debates,
         tests.count_clusters, tests.mean_difference,
-        tests.mean_difference - tests.half_width as ci_low,
-        tests.mean_difference + tests.half_width as ci_high,
+        -- Squared errors and accuracies are between 0 and 1.
+        macros.at_least(tests.mean_difference - tests.half_width, -1) as ci_low,
+        macros.at_most(tests.mean_difference + tests.half_width, 1) as ci_high,
         tests.p_value,
         macros.holm_p(tests.p_value, tests.step, tests.family) as p_value_holm,
         macros.reason_of(
