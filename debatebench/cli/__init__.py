@@ -9,6 +9,7 @@ compare.py           compare, gate
 completion.py        completion in a shell
 doctor.py            doctor
 export.py            export
+garbage.py           how often the garbage collector runs
 gate_junit.py        gate: its outcome for CI services
 frozen_run.py        run, retry: the plan in a file, and the shard of it that is played
 grouped_help.py      commands and options in groups in `--help`; options given twice or by former names

@@ -20,6 +20,7 @@ from debatebench.cli.common import (
     pairs_of,
     say,
 )
+from debatebench.cli.garbage import collect_rarely
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def report(
     if fragment is not None:
         _write_fragments(built_workspace(context), run_tag, out_dir)
         return
+    # Rows of debates, of which there are many, and none refers to itself.
+    collect_rarely()
     from debatebench.output.report.console import find_wasm
     from debatebench.output.report.folder import MARKS
     from debatebench.output.report.page_time import chosen_time

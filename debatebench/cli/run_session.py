@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
 from collections.abc import Collection
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note, now, warn
+from debatebench.cli.garbage import collect_rarely
 from debatebench.cli.stored_answers import with_stored_use
 from debatebench.shared.amounts import amount_text, known_names
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan, PlannedShard, PlanPart
     from debatebench.play.before_run import RunSettings, Transcripts
     from debatebench.shared.workspace import Workspace
-
-# The number of live new objects after which the garbage collector runs.
-_COLLECTED_AFTER = 20_000
 
 
 def play_session(
@@ -67,7 +63,7 @@ def play_session(
         _note_shard(plan, plan.shard, settings.max_cost)
     _check_replaceable(plan, settings.replaceable)
     if not options.is_dry:
-        _freeze()
+        collect_rarely()
     if options.is_dry or (not (options.yes or options.no_input) and run_cost.is_asked()):
         expected = run_cost.expected_run(workspace, plan, part, settings, is_built=not options.no_build)
         if options.is_dry:
@@ -177,18 +173,6 @@ def _play(
 def _name_of(plan: Plan) -> str:
     """The name of files about what this process plays."""
     return plan.run_tag if plan.shard is None else f"{plan.run_tag}.{plan.shard.shard.name}"
-
-
-def _freeze() -> None:
-    """Prepare the garbage collector for a run.
-
-    All objects so far live to the end, so it need not scan them again and again; and the objects of a call are freed
-    with it, nearly always without the collector. DuckDB complains at the exit about objects that were never collected,
-    so nothing is frozen once it has been used.
-    """
-    if "duckdb" not in sys.modules:
-        gc.freeze()
-    gc.set_threshold(_COLLECTED_AFTER)
 
 
 def _check_replaceable(plan: Plan, ids: Collection[str]) -> None:

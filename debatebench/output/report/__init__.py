@@ -21,6 +21,7 @@ page.py         page definitions of `reports/pages` → typed pages of sections
 page_differences.py  how two versions of a file of a site differ
 page_time.py    the time that pages state
 pictures.py     chart specifications → SVG, PDF and PNG, drawn by an installed browser
+places.py       values that occur often, each written once
 plots.py        sections of `reports/plots` → plots of a run for papers and READMEs
 reasons.py      why an interval or a p value is missing, or what it does not say, in words
 render.py       pages and what they are about → HTML, page by page

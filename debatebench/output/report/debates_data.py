@@ -11,17 +11,20 @@ Rows are read as a stream and in about the order of the list, so that memory doe
 
 from __future__ import annotations
 
+import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import groupby
+from functools import lru_cache
+from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from debatebench.config.transcript_layout import SPEAKING_RULES
 from debatebench.output.report.calls_data import CALL_FIELDS, CALLS_QUERY, Calls
+from debatebench.output.report.places import Places
 from debatebench.output.report.search_index import WordIndex
 from debatebench.output.report.subjects import RunPages, Site, run_slug
 from debatebench.query.duckdb_errors import sql_errors
@@ -53,6 +56,18 @@ where list_contains($run_tags::varchar[], runs.run_tag)
 """
 
 LIST_QUERY = """
+with
+
+-- The winner that the panel's rule reads in each verdict, as the JSON of a debate.
+panels as (
+
+    select debate_id, json_group_object(judge_id, winner)::varchar as winners
+    from marts.judge_verdicts
+    where run_tag = $run_tag and is_valid
+    group by debate_id
+
+)
+
 select
     debates.debate_id, debates.topic_id, debates.motion, debates.category, debates.format,
     debates.pro_model_id, debates.con_model_id, debates.status, debates.status_reason, debates.winner,
@@ -60,49 +75,47 @@ select
     debates.pro_mean_score, debates.con_mean_score, debates.cost_usd::double as cost_usd, debates.total_tokens,
     debates.count_expected_judges, epoch(debates.created_at)::bigint as created_at,
     sources.source_run_tag, debates.source_debate_id, debates.trial,
-    case when not coherence.is_coherent then coherence.reasons end as reasons
+    case when not coherence.is_coherent then coherence.reasons end as reasons,
+    coalesce(panels.winners, '{}') as winners
 from marts.debates
 inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
 left join marts.decided_debates as decided using (run_tag, debate_id)
 left join marts.debate_coherence as coherence using (run_tag, debate_id)
+left join panels using (debate_id)
 where debates.run_tag = $run_tag
 order by coalesce(debates.schedule_position, debates.source_position), debates.debate_id
 """
 
+# Speeches and verdicts are JSON already: there are many, and their columns take long to become Python's.
 _TURNS = """
 select
-    debate_id, turn_index, position, side, model_id, replace(stage, '_', ' ') as stage, content,
-    coalesce(is_truncated, false)::int as is_truncated, completion_tokens, instruction
+    debate_id, turn_index, content,
+    json_array(
+        turn_index, position, side, model_id, replace(stage, '_', ' '), content,
+        coalesce(is_truncated, false)::int, completion_tokens, instruction
+    )::varchar as turn
 from intermediate.int_debate_turns
 where run_tag = $run_tag
 """
 
-# The rest of a row is JSON already: there are many verdicts, and lists of scores take long to become Python's.
 _VERDICTS = """
 select
-    verdicts.debate_id, verdicts.panel_position, verdicts.judge_id,
-    coalesce(judges.is_baseline, false)::int as is_baseline,
-    case when judges.is_baseline then verdicts.declared_winner end as shown,
-    json_array(verdicts.judge_id, judges.method, coalesce(judges.is_baseline, false)::int)::varchar as before_shown,
+    debate_id, panel_position, judge_id, declared_winner,
     json_array(
-        verdicts.declared_winner, verdicts.invalid_reason, verdicts.presented_first,
-        list_transform(verdicts.scores, lambda score: score.dimension),
-        list_transform(verdicts.scores, lambda score: score.pro::double),
-        list_transform(verdicts.scores, lambda score: score.con::double),
-        verdicts.total_tokens, verdicts.cost_usd::double, verdicts.count_asks, verdicts.replaces_judge_id,
-        coalesce(verdicts.is_repaired, false)::int, coalesce(verdicts.is_injection_suspected, false)::int
-    )::varchar as after_shown
-from staging.stg_verdicts as verdicts
-left join staging.stg_judges as judges
-    on verdicts.run_tag = judges.run_tag and verdicts.judge_id = judges.judge_id
-where verdicts.run_tag = $run_tag
+        declared_winner, invalid_reason, presented_first,
+        list_transform(scores, lambda score: score.dimension),
+        list_transform(scores, lambda score: score.pro::double),
+        list_transform(scores, lambda score: score.con::double),
+        total_tokens, cost_usd::double, count_asks, replaces_judge_id,
+        coalesce(is_repaired, false)::int, coalesce(is_injection_suspected, false)::int
+    )::varchar as after_winner
+from staging.stg_verdicts
+where run_tag = $run_tag
 """
 
-# Joined debate by debate: DuckDB's join would hold all verdicts in memory, and return them in no order.
-_PANEL = """
-select debate_id, judge_id, winner
-from marts.judge_verdicts
-where run_tag = $run_tag and is_valid
+_METHODS = """
+select judge_id, method, coalesce(is_baseline, false)::int as is_baseline
+from staging.stg_judges where run_tag = $run_tag
 """
 
 _NOTES = """
@@ -319,13 +332,12 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
     """The parts of a run, and then its list, which says where they are."""
     con = site.con
     folder, named = f"debates/{run_slug(run.tag)}", {"run_tag": run.tag}
-    found = _List()
+    found = _List(tags)
     reading = site.reading(LIST_QUERY)
     with closing(cursor_of(reading, search_path_of(reading))) as cursor:
         cursor.execute(LIST_QUERY, named)
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-            for row in rows:
-                found.add(row, tags)
+            found.add(rows)
     queries = dict(_STREAMS)
     calls = None
     if site.journals is not None:
@@ -334,13 +346,19 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
     streams = _streams(con, run.tag, queries, found.ids)
     none: dict[str, list[Row]] = {name: [] for name in streams}
     filled = {name: stream for name, stream in streams.items() if stream}
+    verdicts = _Verdicts(_fetched(con, _METHODS, named))
     try:
         texts, words = _Texts(f"{folder}/texts"), _Words(f"{folder}/words")
         for number, debate_id in enumerate(found.ids):
             own = {**none, **{name: stream.take(number, debate_id) for name, stream in filled.items()}}
-            own["verdicts"] = _with_winners(own["verdicts"], own["panel"])
-            yield from texts.add(_debate(own, found, number))
-            yield from words.add(_texts(own, keeps_speeches=not found.has_source(number)))
+            if found.has_source(number):
+                own["turns"] = []
+            shown = verdicts.shown(own["verdicts"], _winners_in(found.winners[number]))
+            found.add_details(number, own, shown)
+            if texts.add(_debate(own, shown), _length(own)):
+                yield from texts.end()
+            if words.add(_texts(own)):
+                yield from words.end()
             if calls is not None:
                 yield from calls.add(own["calls"], MOST_IN_PART, _LARGEST_PART)
         yield from texts.end()
@@ -377,98 +395,102 @@ class _Codes:
     """Values that occur often, each written once: `codes` are their places in `values`, -1 for null."""
 
     def __init__(self) -> None:
-        self._places: dict[Any, int] = {}
+        self._places = Places()
         self.codes: list[int] = []
 
-    def add(self, value: Any) -> None:
-        self.codes.append(self.place(value))
-
-    def place(self, value: Any) -> int:
-        return -1 if value is None else self._places.setdefault(value, len(self._places))
-
-    def values(self) -> list[Any]:
-        return list(self._places)
+    def add(self, values: Iterable[Any]) -> None:
+        self.codes += self._places.of_known(values)
 
     def column(self) -> dict[str, Any]:
-        return {"values": self.values(), "codes": self.codes}
+        return {"values": list(self._places), "codes": self.codes}
 
 
 class _List:
-    """The columns of the list of a run's debates."""
+    """The columns of the list of a run's debates. `tags` are the runs of the site.
 
-    def __init__(self) -> None:
+    `winners` is for each debate the JSON of the winner that the panel's rule reads in each verdict.
+    """
+
+    def __init__(self, tags: Container[str]) -> None:
         self.ids: list[str] = []
-        self._topics, self._debaters = _Codes(), _Codes()
+        self.winners: list[str] = []
+        self._tags = tags
+        self._debaters = Places()
         self._pro: list[int] = []
         self._con: list[int] = []
-        self._coded = {name: _Codes() for name in ("format", "status", "reason", "flags", "sourceRun")}
-        self._winners: list[str] = []
-        self._recorded: list[str] = []
-        self._rated: list[str] = []
+        self._coded = {name: _Codes() for name in ("topics", "format", "status", "reason", "flags", "sourceRun")}
+        self._letters: dict[str, list[str]] = {name: [] for name in ("winner", "recorded", "rated")}
         self._plain: dict[str, list[Any]] = {
             name: [] for name in ("proScore", "conScore", "cost", "tokens", "expected", "created", "trial")
         }
         self._source_ids: dict[int, str] = {}
         self._linked: set[int] = set()
-        self._panels = _Codes()
+        self._panels, self._weaknesses = _Codes(), _Codes()
         self._votes: list[str] = []
-        self._weaknesses = _Codes()
         self._people: dict[int, int] = {}
         self._teams: dict[int, list[int]] = {}
         self._first_teams: dict[int, str] = {}
 
-    def add(self, row: Row, tags: set[str]) -> None:
-        """Add a row of `LIST_QUERY`."""
-        (debate_id, topic, motion, category, form, pro, con, status, reason, winner, recorded, is_rated, *rest) = row
-        (pro_score, con_score, cost, tokens, expected, created, source_run, source, trial, flags) = rest
-        number = len(self.ids)
-        self.ids.append(debate_id)
-        self._topics.add((topic, motion, category))
-        self._pro.append(self._debaters.place(pro))
-        self._con.append(self._debaters.place(con))
-        for name, value in (("format", form), ("status", status), ("reason", reason)):
-            self._coded[name].add(value)
-        self._coded["flags"].add(None if flags is None else tuple(flags))
-        self._winners.append(_WINNERS.get(winner, "n"))
-        self._recorded.append(_WINNERS.get(recorded, "n"))
-        self._rated.append("1" if is_rated else "0")
-        values = (_rounded(pro_score), _rounded(con_score), cost, tokens, expected, created, trial)
-        for column, value in zip(self._plain.values(), values, strict=True):
-            column.append(value)
-        self._coded["sourceRun"].add(source_run if source is not None else None)
-        if source is not None:
-            self._source_ids[number] = source
-            if source_run in tags:
-                self._linked.add(number)
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add rows of `LIST_QUERY`, of which there are some."""
+        (ids, topics, motions, categories, forms, pro, con, statuses, reasons, winners, recorded, rated, *rest) = zip(
+            *rows, strict=True
+        )
+        (pro_scores, con_scores, costs, tokens, expected, created, source_runs, sources, trials, flags, read) = rest
+        for number, (source, source_run) in enumerate(zip(sources, source_runs, strict=True), len(self.ids)):
+            if source is not None:
+                self._source_ids[number] = source
+                if source_run in self._tags:
+                    self._linked.add(number)
+        self.ids += ids
+        # Few are different, and the list keeps each once.
+        self.winners += map(sys.intern, read)
+        both = self._debaters.of_known(chain.from_iterable(zip(pro, con, strict=True)))
+        self._pro += both[::2]
+        self._con += both[1::2]
+        coded = {
+            "topics": zip(topics, motions, categories, strict=True),
+            "format": forms,
+            "status": statuses,
+            "reason": reasons,
+            "flags": (None if each is None else tuple(each) for each in flags),
+            "sourceRun": (None if source is None else run for source, run in zip(sources, source_runs, strict=True)),
+        }
+        for name, values in coded.items():
+            self._coded[name].add(values)
+        self._letters["winner"] += [_WINNERS.get(winner, "n") for winner in winners]
+        self._letters["recorded"] += [_WINNERS.get(winner, "n") for winner in recorded]
+        self._letters["rated"] += ["1" if is_rated else "0" for is_rated in rated]
+        plain = (map(_rounded, pro_scores), map(_rounded, con_scores), costs, tokens, expected, created, trials)
+        for column, each in zip(self._plain.values(), plain, strict=True):
+            column += each
 
     def has_source(self, number: int) -> bool:
         """Whether the speeches of a debate are those of another run of the site."""
         return number in self._linked
 
-    def add_details(self, number: int, own: Mapping[str, list[Row]]) -> None:
+    def add_details(self, number: int, own: Mapping[str, list[Row]], verdicts: _Shown) -> None:
         """Add what follows from the rows of a debate: its panel, votes, weaknesses, teams and people."""
-        voters = [row for row in own["verdicts"] if not row[3]]
-        self._panels.add(tuple(row[2] for row in voters))
-        self._votes.append("".join(_WINNERS.get(row[4], "n") for row in voters))
-        self._weaknesses.add(tuple(row[1:] for row in own["weaknesses"]) or None)
+        self._panels.add((verdicts.voters,))
+        self._votes.append(verdicts.votes)
+        self._weaknesses.add((tuple(row[1:] for row in own["weaknesses"]) or None,))
         if own["people"]:
             self._people[number] = len(own["people"])
         if own["seats"]:
-            self._teams[number] = [self._debaters.place(row[3]) for row in own["seats"]]
-        if first := [row[1] for row in own["seats"] if row[8]]:
-            self._first_teams[number] = " and ".join(first)
+            self._teams[number] = self._debaters.of_known(row[3] for row in own["seats"])
+            if first := [row[1] for row in own["seats"] if row[8]]:
+                self._first_teams[number] = " and ".join(first)
 
     def columns(self) -> dict[str, Any]:
+        coded = {name: codes.column() for name, codes in self._coded.items()}
         return {
             "ids": self.ids,
-            "topics": self._topics.column(),
-            "debaters": self._debaters.values(),
+            "topics": coded.pop("topics"),
+            "debaters": list(self._debaters),
             "pro": self._pro,
             "con": self._con,
-            **{name: codes.column() for name, codes in self._coded.items()},
-            "winner": "".join(self._winners),
-            "recorded": "".join(self._recorded),
-            "rated": "".join(self._rated),
+            **coded,
+            **{name: "".join(letters) for name, letters in self._letters.items()},
             **self._plain,
             "sourceIds": self._source_ids,
             "panels": self._panels.column(),
@@ -544,7 +566,6 @@ class _Stream:
 _STREAMS: dict[str, tuple[str, Callable[[Row], Any]]] = {
     "turns": (_TURNS, itemgetter(1)),
     "verdicts": (_VERDICTS, itemgetter(1, 2)),
-    "panel": (_PANEL, itemgetter(1)),
     "notes": (_NOTES, itemgetter(1, 2)),
     "people": (_PEOPLE, lambda row: (row[1], str(row[2]))),
     "gold": (_GOLD, lambda row: row[1]),
@@ -567,23 +588,51 @@ def _streams(
     return {name: _Stream(con, sql, run_tag, key, numbers) for name, (sql, key) in queries.items()}
 
 
-def _with_winners(verdicts: list[Row], panel: list[Row]) -> list[Row]:
-    """The rows of `_VERDICTS` with the winner that the panel's rule reads in each, and all of a verdict as one JSON."""
-    winners = {judge_id: winner for _, judge_id, winner in panel}
-    found = []
-    for *names, is_baseline, declared, before, after in verdicts:
-        shown = declared if is_baseline else winners.get(names[2])
-        text = f"{before[:-1]},{msgspec.json.encode(shown).decode()},{after[1:]}"
-        found.append((*names, is_baseline, shown, text))
-    return found
+class _Shown(NamedTuple):
+    """The verdicts of a debate: the judges with a vote, a letter for the winner of each, and all verdicts as JSON."""
+
+    voters: tuple[str, ...]
+    votes: str
+    texts: list[str]
 
 
-def _debate(own: Mapping[str, list[Row]], found: _List, number: int) -> dict[str, Any]:
+class _Verdicts:
+    """What becomes of the rows of `_VERDICTS`, for judges of `_METHODS`."""
+
+    def __init__(self, methods: Sequence[Row]) -> None:
+        self._methods = {judge_id: (method, is_baseline) for judge_id, method, is_baseline in methods}
+        self._starts: dict[tuple[str, str | None], str] = {}
+
+    def shown(self, rows: Sequence[Row], winners: Mapping[str, str]) -> _Shown:
+        """The verdicts of a debate with the `winners` that the panel's rule reads in them; a baseline's is its own."""
+        voters, votes, texts = [], [], []
+        for _, _, judge_id, declared, rest in rows:
+            method, is_baseline = self._methods.get(judge_id, (None, 0))
+            if is_baseline:
+                winner = declared
+            else:
+                winner = winners.get(judge_id)
+                voters.append(judge_id)
+                votes.append(_WINNERS.get(winner or "", "n"))
+            start = self._starts.get((judge_id, winner))
+            if start is None:
+                start = msgspec.json.encode((judge_id, method, is_baseline, winner)).decode()[:-1] + ","
+                self._starts[judge_id, winner] = start
+            texts.append(start + rest[1:])
+        return _Shown(tuple(voters), "".join(votes), texts)
+
+
+@lru_cache(maxsize=10_000)
+def _winners_in(text: str) -> dict[str, str]:
+    """Judge → the winner of its verdict."""
+    return msgspec.json.decode(text, type=dict[str, str])
+
+
+def _debate(own: Mapping[str, list[Row]], verdicts: _Shown) -> dict[str, Any]:
     """The texts of a debate as its page shows them; parts without rows are left out."""
-    found.add_details(number, own)
     parts = {
-        "turns": [] if found.has_source(number) else [row[1:] for row in own["turns"]],
-        "verdicts": [msgspec.Raw(row[5].encode()) for row in own["verdicts"]],
+        "turns": _json_list([row[3] for row in own["turns"]]),
+        "verdicts": _json_list(verdicts.texts),
         "notes": [(judge, title, text) for _, judge, _, title, text in own["notes"]],
         "people": [row[1:] for row in own["people"]],
         "gold": [row[1:] for row in own["gold"]],
@@ -592,12 +641,22 @@ def _debate(own: Mapping[str, list[Row]], found: _List, number: int) -> dict[str
     return {name: rows for name, rows in parts.items() if rows}
 
 
-def _texts(own: Mapping[str, list[Row]], *, keeps_speeches: bool) -> Iterator[str]:
+def _json_list(texts: Sequence[str]) -> msgspec.Raw | None:
+    """The JSON of a list of what is JSON already; None of an empty one."""
+    return msgspec.Raw(f"[{','.join(texts)}]".encode()) if texts else None
+
+
+def _texts(own: Mapping[str, list[Row]]) -> list[str]:
     """The texts in which people search."""
-    if keeps_speeches:
-        yield from (row[6] for row in own["turns"])
-    yield from (row[4] for row in own["notes"] if row[4])
-    yield from (row[3] for row in own["people"] if row[3])
+    texts = [row[2] for row in own["turns"]]
+    texts += [row[4] for row in own["notes"] if row[4]]
+    texts += [row[3] for row in own["people"] if row[3]]
+    return texts
+
+
+def _length(own: Mapping[str, list[Row]]) -> int:
+    """The number of characters of the long texts of a debate."""
+    return sum([len(row[2] or "") for row in own["turns"]]) + sum([len(row[4] or "") for row in own["notes"]])
 
 
 class _Texts:
@@ -610,15 +669,14 @@ class _Texts:
         self._count = 0
         self.starts: list[int] = []
 
-    def add(self, debate: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    def add(self, debate: dict[str, Any], size: int) -> bool:
+        """Add a debate with texts of this size; return whether the part is full."""
         if not self._debates:
             self.starts.append(self._count)
         self._debates.append(debate)
         self._count += 1
-        self._size += sum(len(row[5] or "") for row in debate.get("turns", ()))
-        self._size += sum(len(row[2] or "") for row in debate.get("notes", ()))
-        if len(self._debates) == MOST_IN_PART or self._size >= _LARGEST_PART:
-            yield from self.end()
+        self._size += size
+        return len(self._debates) == MOST_IN_PART or self._size >= _LARGEST_PART
 
     def end(self) -> Iterator[tuple[str, Any]]:
         if self._debates:
@@ -634,10 +692,10 @@ class _Words:
         self._index = WordIndex()
         self.indexes: list[dict[str, Any]] = []
 
-    def add(self, texts: Iterator[str]) -> Iterator[tuple[str, Any]]:
+    def add(self, texts: Iterable[str]) -> bool:
+        """Add the texts of a debate; return whether the index is full."""
         self._index.add(texts)
-        if len(self._index) == _MOST_INDEXED:
-            yield from self.end()
+        return len(self._index) == _MOST_INDEXED
 
     def end(self) -> Iterator[tuple[str, Any]]:
         if not len(self._index):

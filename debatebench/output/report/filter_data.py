@@ -6,10 +6,11 @@ mean stands once, in lists. Debates are in the order in which they are rated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from debatebench.output.report.places import Places
 from debatebench.output.report.subjects import Site, run_slug
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.safe_query import cursor_of, run_query, search_path_of
@@ -151,23 +152,29 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str, debaters: Sequence[st
     `t_95` are quantiles of Student's t from one degree of freedom on, and `shown` are names as a person may see them
     where they hide something.
     """
-    topic_ids, categories, of_debaters = _Places(), _Places(), _Places(debaters)
-    pairings, ballots, winners = _Places(), _Places(), _Places()
-    topics: list[int] = []
-    topic, pairing, ballot, rated, source = [], [], [], [], []
-    for topic_id, category, pro, con_side, several, text, is_rated, source_id in _streamed(con, _DEBATES, run_tag):
-        topic.append(topic_ids.of(topic_id))
-        if len(topic_ids) > len(topics):
-            topics.append(categories.of(category))
-        pairing.append(pairings.of((pro, con_side) if several is None else tuple(several)))
-        ballot.append(ballots.of(text))
-        rated.append(int(is_rated))
-        source.append(source_id)
+    topics, categories, of_debaters = Places(), Places(), Places(debaters)
+    pairings, ballots, winners = Places(), Places(), Places()
+    topic: list[int] = []
+    pairing: list[int] = []
+    ballot: list[int] = []
+    rated: list[int] = []
+    source: list[str | None] = []
+    for rows in _streamed(con, _DEBATES, run_tag):
+        topic_ids, its_categories, pro, con_side, several, texts, is_rated, source_ids = zip(*rows, strict=True)
+        topic += topics.of_all(zip(topic_ids, its_categories, strict=True))
+        pairing += pairings.of_all(
+            sides if teams is None else tuple(teams)
+            for sides, teams in zip(zip(pro, con_side, strict=True), several, strict=True)
+        )
+        ballot += ballots.of_all(texts)
+        rated += map(int, is_rated)
+        source += source_ids
     if not topic:
         return None
     ((initial, k, unit),) = _rows(con, _SETTINGS, run_tag=run_tag)
     judges = [judge_id for (judge_id,) in _rows(con, _JUDGES, run_tag=run_tag)]
-    shown_pairings = [[of_debaters.of(name) for name in names if name is not None] for names in pairings]
+    shown_pairings = [of_debaters.of_all(name for name in names if name is not None) for names in pairings]
+    of_topics = categories.of_all(category for _, category in topics)
     named = {name: visible(name) for name in (*categories, *of_debaters, *judges)}
     return {
         "run_tag": run_tag,
@@ -178,7 +185,7 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str, debaters: Sequence[st
         "categories": list(categories),
         "debaters": list(of_debaters),
         "judges": judges,
-        "topics": topics,
+        "topics": of_topics,
         "pairings": shown_pairings,
         "ballots": [_ballot(text, winners) for text in ballots],
         "winners": [winner.replace(_WITHIN, " ").split(" ") for winner in winners],
@@ -193,30 +200,20 @@ def outcomes(con: duckdb.DuckDBPyConnection, run_tag: str, debaters: Sequence[st
     }
 
 
-class _Places(dict[Any, int]):
-    """Value → its place among the different values, in the order in which they first occur."""
-
-    def __init__(self, values: Iterable[Any] = ()) -> None:
-        super().__init__((value, place) for place, value in enumerate(values))
-
-    def of(self, value: Any) -> int:
-        return self.setdefault(value, len(self))
-
-
 def _numbered(source_ids: Sequence[str | None]) -> list[int] | None:
     """A number for each stored debate that was judged; `None` if none was judged twice. A debate of its own is new."""
     if not any(source_ids) or len(set(source_ids)) == len(source_ids):
         return None
-    places = _Places()
-    return [places.of(n if source_id is None else source_id) for n, source_id in enumerate(source_ids)]
+    places = Places()
+    return places.of_all(n if source_id is None else source_id for n, source_id in enumerate(source_ids))
 
 
-def _ballot(text: str, winners: _Places) -> str | list[int]:
+def _ballot(text: str, winners: Places) -> str | list[int]:
     """A ballot of the query as the page reads it: of a forfeit, the winner; else judge, winner, judge, winner…"""
     if _WITHIN not in text:
         return text
     votes = (vote.split(_WITHIN, 1) for vote in text.split(_BETWEEN))
-    return [number for judge, winner in votes for number in (int(judge), winners.of(winner))]
+    return [number for judge, winner in votes for number in (int(judge), winners[winner])]
 
 
 def _rule(con: duckdb.DuckDBPyConnection) -> str | None:
@@ -226,12 +223,12 @@ def _rule(con: duckdb.DuckDBPyConnection) -> str | None:
     return "more_verdicts" if more_verdicts is not False else "more_than_half" if more_than_half else None
 
 
-def _streamed(con: duckdb.DuckDBPyConnection, sql: str, run_tag: str) -> Iterator[Row]:
-    """The rows of a query, of which there may be too many for memory."""
+def _streamed(con: duckdb.DuckDBPyConnection, sql: str, run_tag: str) -> Iterator[list[Row]]:
+    """Some rows of a query at a time: all may be too many for memory."""
     with sql_errors(None), closing(cursor_of(con, search_path_of(con))) as cursor:
         cursor.execute(sql, {"run_tag": run_tag})
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-            yield from rows
+            yield rows
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str, **params: Any) -> Sequence[Row]:
