@@ -1,15 +1,26 @@
 -- One row per debate with turns of its own: how many of its speeches have which fault.
 with
 
+-- The script is known before there is a row per turn.
+runs as (
+
+    select
+        run_tag,
+        macros.script_of(language) as script
+
+    from staging.stg_runs
+
+),
+
 settings as (
 
     select
         run_tag,
         cast(regexp_extract(part, '^turn ([0-9]+)$', 1) as bigint) - 1 as turn_index,
-        value as language
+        macros.script_of(value) as script
 
     from staging.stg_run_settings
-    where item = 'languages' and part like 'turn %'
+    where item = 'languages' and part like 'turn %' and value is not null
 
 ),
 
@@ -19,10 +30,10 @@ turns as (
         turns.run_tag, turns.debate_id, turns.turn_index, turns.side, turns.position, turns.stage, turns.content,
         turns.is_truncated,
         length(turns.content) as characters,
-        macros.script_of(coalesce(settings.language, runs.language)) as script
+        case when settings.run_tag is not null then settings.script else runs.script end as script
 
     from staging.stg_turns as turns
-    inner join staging.stg_runs as runs using (run_tag)
+    inner join runs using (run_tag)
     left join settings using (run_tag, turn_index)
 
 ),

@@ -1,18 +1,12 @@
 -- One row per judge, kind of bias (of leniency also per dimension) and cluster of debates.
 with
 
--- Elsewhere a judge has one verdict on a debate, and debates need not be told apart.
-repeated as (
-
-    select distinct run_tag from staging.stg_debates where trial > 1
-
-),
-
 measured as (
 
     select
         *,
-        case when run_tag in (select run_tag from repeated) then source_debate_id end as debate,
+        -- Elsewhere debates need not be told apart.
+        case when run_tag in (select run_tag from intermediate.int_repeated_runs) then source_debate_id end as debate,
         -- Null for a tie.
         nullif(pro_points, 0.5) as pro_wins,
         case presented_first when 'pro' then 1 when 'con' then 0 end as pro_first,
@@ -31,29 +25,29 @@ debate_kinds as (
         run_tag, judge_id, cluster_unit, cluster_id, debate,
         unnest(
             [
-                {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of(0, score - others_score, null)},
-                {'bias': 'side_preference', 'measure': 'rate', 'sums': macros.sums_of(0, pro_wins, null)},
-                {'bias': 'side_lean', 'measure': 'mean', 'sums': macros.sums_of(0, pro_points - others_pro_points, null)},
-                {'bias': 'position', 'measure': 'slope', 'sums': macros.sums_of(pro_first, pro_wins, null)},
+                {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of(0, score - others_score)},
+                {'bias': 'side_preference', 'measure': 'rate', 'sums': macros.sums_of(0, pro_wins)},
+                {'bias': 'side_lean', 'measure': 'mean', 'sums': macros.sums_of(0, pro_points - others_pro_points)},
+                {'bias': 'position', 'measure': 'slope', 'sums': macros.sums_of(pro_first, pro_wins)},
                 {
                     'bias': 'own_family_margin',
                     'measure': 'mean',
-                    'sums': macros.sums_of(0, own_side * (margin - neutral_margin), null)
+                    'sums': macros.sums_of(0, own_side * (margin - neutral_margin))
                 },
                 {
                     'bias': 'own_family_points',
                     'measure': 'mean',
-                    'sums': macros.sums_of(0, own_side * (pro_points - neutral_pro_points), null)
+                    'sums': macros.sums_of(0, own_side * (pro_points - neutral_pro_points))
                 },
-                {'bias': 'verbosity', 'measure': 'slope', 'sums': macros.sums_of(thousands, margin, null)},
+                {'bias': 'verbosity', 'measure': 'slope', 'sums': macros.sums_of(thousands, margin)},
                 {
                     'bias': 'verbosity_beyond_others',
                     'measure': 'slope',
-                    'sums': macros.sums_of(thousands, margin - others_margin, null)
+                    'sums': macros.sums_of(thousands, margin - others_margin)
                 },
-                {'bias': 'verbosity_correlation', 'measure': 'correlation', 'sums': macros.sums_of(thousands, margin, null)},
-                {'bias': 'longer_wins', 'measure': 'rate', 'sums': macros.sums_of(0, nullif(longer_points, 0.5), null)},
-                {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of(0, own_side * preference, null)}
+                {'bias': 'verbosity_correlation', 'measure': 'correlation', 'sums': macros.sums_of(thousands, margin)},
+                {'bias': 'longer_wins', 'measure': 'rate', 'sums': macros.sums_of(0, nullif(longer_points, 0.5))},
+                {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of(0, own_side * preference)}
             ]
         ) as kind,
         count(people_pro_points) as count_people
@@ -95,7 +89,9 @@ debates as materialized (
     from (
         select
             run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id,
-            case when run_tag in (select run_tag from repeated) then clusters.source_debate_id end as debate
+            case
+                when run_tag in (select run_tag from intermediate.int_repeated_runs) then clusters.source_debate_id
+            end as debate
         from marts.panel_winners
         inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
         where panel_winners.winner <> 'no_decision'
@@ -145,8 +141,9 @@ dimensions as (
 
     select
         scored.cluster_number, scored.judge_id, scored.dimension,
-        0.5 * (
-            scored.score - cast(panels.score - scored.score as double) / nullif(panels.count_verdicts - 1, 0)
+        cast(
+            0.5 * (scored.score - cast(panels.score - scored.score as double) / nullif(panels.count_verdicts - 1, 0))
+            as decimal(18, 9)
         ) as above_others
 
     from scored
@@ -158,7 +155,9 @@ debate_dimensions as (
 
     select
         cluster_number, judge_id, dimension,
-        macros.sums_of(0, above_others, null) as sums
+        count(above_others) as n,
+        sum(above_others) as y,
+        sum(cast(above_others as decimal(19, 9)) * above_others) as yy
 
     from dimensions
     group by cluster_number, judge_id, dimension
@@ -177,14 +176,11 @@ by_dimension as (
         numbered.run_tag, debate_dimensions.judge_id, numbered.cluster_unit, numbered.cluster_id,
         debate_dimensions.dimension,
         cast(
-            sum(case when numbered.debate is null then sums.n when sums.n > 0 then 1 else 0 end) as bigint
+            sum(case when numbered.debate is null then n when n > 0 then 1 else 0 end) as bigint
         ) as count_debates,
-        cast(sum(sums.n) as bigint) as n,
-        sum(sums.x) as x,
-        sum(sums.y) as y,
-        sum(sums.xx) as xx,
-        sum(sums.xy) as xy,
-        sum(sums.yy) as yy
+        cast(sum(n) as bigint) as n,
+        sum(y) as y,
+        sum(yy) as yy
 
     from debate_dimensions
     inner join numbered using (cluster_number)
@@ -231,7 +227,12 @@ final as (
         run_tag, judge_id, cluster_unit, cluster_id, dimension,
         'dimension_leniency' as bias,
         'mean' as measure,
-        count_debates, n, x, y, xx, xy, yy,
+        count_debates, n,
+        0 as x,
+        y,
+        0 as xx,
+        0 as xy,
+        yy,
         null as count_people_debates
 
     from by_dimension

@@ -7,19 +7,30 @@ decided_verdicts as materialized (
 
 ),
 
-votes as (
+votes as materialized (
 
     select
         run_tag, debate_id, winner,
-        count(*) as count_alike,
-        sum(count(*)) over (partition by run_tag, debate_id) as count_verdicts
+        count(*) as count_alike
 
     from decided_verdicts
     group by run_tag, debate_id, winner
 
 ),
 
-scored as (
+panels as (
+
+    select
+        run_tag, debate_id,
+        sum(count_alike) as count_verdicts,
+        sum(count_alike * (count_alike - 1)) as count_pairs
+
+    from votes
+    group by run_tag, debate_id
+
+),
+
+scored as materialized (
 
     select
         run_tag, debate_id, judge_id,
@@ -35,107 +46,143 @@ scored as (
 
 levels as (
 
-    select *,
-        sum(level) over (partition by run_tag, debate_id) as total_level,
-        count(*) over (partition by run_tag, debate_id) as count_scored
+    select
+        run_tag, debate_id,
+        sum(level) as total_level,
+        count(*) as count_scored
 
     from scored
+    group by run_tag, debate_id
 
 ),
 
-judging_values as (
+-- What is known of a debate, before it is joined to its verdicts, of which there are more.
+debates as materialized (
 
     select
-        run_tag, debate_id,
+        debates.run_tag, debates.debate_id, debates.topic_id,
+        coalesce(debates.pro_model_id, '') as pro_model_id,
+        coalesce(debates.con_model_id, '') as con_model_id,
+        coalesce(debates.source_debate_id, debates.debate_id) as source_debate_id,
+        panels.count_verdicts, panels.count_pairs, levels.total_level, levels.count_scored,
+        case decided.winner when 'pro' then 1 when 'con' then -1 when 'tie' then 0 end as pro_lean
+
+    from staging.stg_debates as debates
+    left join panels using (run_tag, debate_id)
+    left join levels using (run_tag, debate_id)
+
+    left join marts.decided_debates as decided
+        on debates.run_tag = decided.run_tag
+        and debates.debate_id = decided.debate_id
+        and decided.format = 'two_sided'
+        and not decided.is_forfeit
+
+),
+
+debate_values as (
+
+    select
+        debates.run_tag,
         'judge' as role,
         decided_verdicts.judge_id as member_id,
-        'agreement' as measure,
-        cast(cast(votes.count_alike - 1 as double) / (votes.count_verdicts - 1) as decimal(38, 12)) as value
+        debates.topic_id, debates.pro_model_id, debates.con_model_id, debates.source_debate_id,
+        cast(cast(votes.count_alike - 1 as double) / nullif(debates.count_verdicts - 1, 0) as decimal(38, 12))
+            as agreement,
+        case decided_verdicts.winner when 'pro' then 1 when 'con' then -1 when 'tie' then 0 end as pro_lean,
+        cast(null as decimal(38, 12)) as leniency
 
     from decided_verdicts
     inner join votes using (run_tag, debate_id, winner)
-    where votes.count_verdicts > 1
+    inner join debates using (run_tag, debate_id)
 
     union all
 
     select
-        run_tag, debate_id,
+        debates.run_tag,
         'judge' as role,
-        judge_id as member_id,
-        'pro_lean' as measure,
-        case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
+        scored.judge_id as member_id,
+        debates.topic_id, debates.pro_model_id, debates.con_model_id, debates.source_debate_id,
+        null as agreement,
+        null as pro_lean,
+        scored.level
+        - cast(cast(debates.total_level - scored.level as double) / (debates.count_scored - 1) as decimal(38, 12))
+            as leniency
 
-    from decided_verdicts
-    where winner in ('pro', 'con', 'tie')
-
-    union all
-
-    select
-        run_tag, debate_id,
-        'judge' as role,
-        judge_id as member_id,
-        'leniency' as measure,
-        level - cast(cast(total_level - level as double) / (count_scored - 1) as decimal(38, 12)) as value
-
-    from levels
-    where count_scored > 1
+    from scored
+    inner join debates using (run_tag, debate_id)
+    where debates.count_scored > 1
 
     union all
 
     select
-        run_tag, debate_id,
+        run_tag,
         'panel' as role,
         '' as member_id,
-        'agreement' as measure,
+        topic_id, pro_model_id, con_model_id, source_debate_id,
         cast(
-            cast(sum(count_alike * (count_alike - 1)) as double) / (count_verdicts * (count_verdicts - 1))
-            as decimal(38, 12)
-        ) as value
+            cast(count_pairs as double) / nullif(count_verdicts * (count_verdicts - 1), 0) as decimal(38, 12)
+        ) as agreement,
+        pro_lean,
+        null as leniency
 
-    from votes
-    where count_verdicts > 1
-    group by run_tag, debate_id, count_verdicts
-
-    union all
-
-    select
-        run_tag, debate_id,
-        'panel' as role,
-        '' as member_id,
-        'pro_lean' as measure,
-        case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
-
-    from marts.decided_debates
-    where not is_forfeit and format = 'two_sided'
+    from debates
+    where count_verdicts > 1 or pro_lean is not null
 
 ),
 
 -- Trials of a stored debate are averaged, so that it counts once, however often it is judged.
-debate_values as (
+averaged as (
 
     select
-        debates.run_tag, judging_values.role, judging_values.member_id, judging_values.measure, debates.topic_id,
-        coalesce(debates.pro_model_id, '') as pro_model_id,
-        coalesce(debates.con_model_id, '') as con_model_id,
-        cast(cast(sum(judging_values.value) as double) / count(*) as decimal(38, 12)) as value
+        run_tag, role, member_id, topic_id, pro_model_id, con_model_id,
+        cast(sum(agreement) as double) / nullif(count(agreement), 0) as agreement,
+        cast(sum(pro_lean) as double) / nullif(count(pro_lean), 0) as pro_lean,
+        cast(sum(leniency) as double) / nullif(count(leniency), 0) as leniency
 
-    from staging.stg_debates as debates
-    inner join judging_values using (run_tag, debate_id)
-    group by
-        debates.run_tag, judging_values.role, judging_values.member_id, judging_values.measure, debates.topic_id,
-        debates.pro_model_id, debates.con_model_id, coalesce(debates.source_debate_id, debates.debate_id)
+    from debate_values
+    where run_tag in (select run_tag from intermediate.int_repeated_runs)
+    group by run_tag, role, member_id, topic_id, pro_model_id, con_model_id, source_debate_id
+
+    union all
+
+    select
+        run_tag, role, member_id, topic_id, pro_model_id, con_model_id, agreement, pro_lean, leniency
+
+    from debate_values
+    where run_tag not in (select run_tag from intermediate.int_repeated_runs)
+
+),
+
+sums as (
+
+    select
+        run_tag, role, member_id, topic_id, pro_model_id, con_model_id,
+        unnest([
+            {
+                'measure': 'agreement',
+                'count_debates': count(agreement),
+                'total': sum(cast(agreement as decimal(38, 12)))
+            },
+            {'measure': 'pro_lean', 'count_debates': count(pro_lean), 'total': sum(cast(pro_lean as decimal(38, 12)))},
+            {'measure': 'leniency', 'count_debates': count(leniency), 'total': sum(cast(leniency as decimal(38, 12)))}
+        ]) as measured
+
+    from averaged
+    group by run_tag, role, member_id, topic_id, pro_model_id, con_model_id
 
 ),
 
 final as (
 
     select
-        run_tag, role, member_id, measure, topic_id, pro_model_id, con_model_id,
-        count(*) as count_debates,
-        sum(value) as total
+        run_tag, role, member_id,
+        measured.measure as measure,
+        topic_id, pro_model_id, con_model_id,
+        measured.count_debates as count_debates,
+        measured.total as total
 
-    from debate_values
-    group by run_tag, role, member_id, measure, topic_id, pro_model_id, con_model_id
+    from sums
+    where measured.count_debates > 0
 
 )
 

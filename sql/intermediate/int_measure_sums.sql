@@ -38,20 +38,37 @@ sides as (
 
 ),
 
--- Trials of a stored debate are averaged, so that it counts once, however often it is judged.
 debate_values as (
 
     select
         debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id, sides.measure, sides.dimension,
-        cast(cast(sum(sides.pro_value) as double) / count(*) as decimal(38, 12)) as pro_value,
-        cast(cast(sum(sides.con_value) as double) / count(*) as decimal(38, 12)) as con_value
+        coalesce(debates.source_debate_id, debates.debate_id) as source_debate_id,
+        sides.pro_value, sides.con_value
 
     from staging.stg_debates as debates
     inner join sides using (run_tag, debate_id)
 
-    group by
-        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id, sides.measure, sides.dimension,
-        coalesce(debates.source_debate_id, debates.debate_id)
+),
+
+-- Trials of a stored debate are averaged, so that it counts once, however often it is judged.
+averaged as (
+
+    select
+        run_tag, topic_id, pro_model_id, con_model_id, measure, dimension,
+        cast(sum(pro_value) as double) / count(*) as pro_value,
+        cast(sum(con_value) as double) / count(*) as con_value
+
+    from debate_values
+    where run_tag in (select run_tag from intermediate.int_repeated_runs)
+    group by run_tag, topic_id, pro_model_id, con_model_id, measure, dimension, source_debate_id
+
+    union all
+
+    select
+        run_tag, topic_id, pro_model_id, con_model_id, measure, dimension, pro_value, con_value
+
+    from debate_values
+    where run_tag not in (select run_tag from intermediate.int_repeated_runs)
 
 ),
 
@@ -60,23 +77,25 @@ results as (
     select
         run_tag, topic_id, pro_model_id, con_model_id, measure, dimension,
         count(*) as count_debates,
-        sum(pro_value) as pro_total,
-        sum(con_value) as con_total
+        sum(cast(pro_value as decimal(38, 12))) as pro_total,
+        sum(cast(con_value as decimal(38, 12))) as con_total
 
-    from debate_values
+    from averaged
     group by run_tag, topic_id, pro_model_id, con_model_id, measure, dimension
 
 ),
 
-debate_counts as (
+turn_costs as (
 
     select
-        run_tag, topic_id, pro_model_id, con_model_id,
-        count(*) as count_debates
+        run_tag, debate_id,
+        count(case when side = 'pro' and cost_usd is null then 1 end) as count_pro_unknown,
+        count(case when side = 'con' and cost_usd is null then 1 end) as count_con_unknown,
+        sum(case when side = 'pro' then cost_usd end) as pro_cost_usd,
+        sum(case when side = 'con' then cost_usd end) as con_cost_usd
 
-    from staging.stg_debates
-    where status = 'complete'
-    group by run_tag, topic_id, pro_model_id, con_model_id
+    from staging.stg_turns
+    group by run_tag, debate_id
 
 ),
 
@@ -87,17 +106,14 @@ costs as (
         debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id,
         'turn_cost_usd' as measure,
         '' as dimension,
-        any_value(debate_counts.count_debates) as count_debates,
-        case when count(case when turns.side = 'pro' and turns.cost_usd is null then 1 end) = 0 then
-            cast(sum(case when turns.side = 'pro' then turns.cost_usd end) as decimal(38, 12))
-        end as pro_total,
-        case when count(case when turns.side = 'con' and turns.cost_usd is null then 1 end) = 0 then
-            cast(sum(case when turns.side = 'con' then turns.cost_usd end) as decimal(38, 12))
-        end as con_total
+        count(*) as count_debates,
+        case when sum(turn_costs.count_pro_unknown) = 0 then cast(sum(turn_costs.pro_cost_usd) as decimal(38, 12)) end
+            as pro_total,
+        case when sum(turn_costs.count_con_unknown) = 0 then cast(sum(turn_costs.con_cost_usd) as decimal(38, 12)) end
+            as con_total
 
     from staging.stg_debates as debates
-    inner join staging.stg_turns as turns using (run_tag, debate_id)
-    inner join debate_counts using (run_tag, topic_id, pro_model_id, con_model_id)
+    left join turn_costs using (run_tag, debate_id)
     where debates.status = 'complete'
     group by debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id
 

@@ -58,13 +58,25 @@ sizes as (
 
 ),
 
+-- Most lists of ratings are found in many clusters, and what follows from a list alone is computed once.
+lists as (
+
+    select
+        raters, run_tag, unit, ratings,
+        sum(count_rated) as count_rated
+
+    from rating_patterns
+    group by raters, run_tag, unit, ratings
+
+),
+
 ratings as materialized (
 
     select
         *,
         unnest(ratings) as rating
 
-    from patterns
+    from lists
 
 ),
 
@@ -78,7 +90,6 @@ ranks as (
         max(case when unit not in ('winner', 'winning_teams') then abs(rating) end) over (partition by raters, run_tag, unit) as largest_score
 
     from ratings
-    where panels = 'every'
     group by raters, run_tag, unit, rating
 
 ),
@@ -106,10 +117,10 @@ points as materialized (
 
 ),
 
-pattern_sums as (
+list_sums as (
 
     select
-        raters, run_tag, unit, panels, cluster_id, panel_size, count_rated,
+        raters, run_tag, unit, ratings,
         point.level as level,
         point.coordinate as coordinate,
         sum(point.x) as x,
@@ -117,8 +128,18 @@ pattern_sums as (
 
     from ratings
     inner join points using (raters, run_tag, unit, rating)
-    where point.x is not null and (panels = 'every' or point.level = 'nominal')
-    group by raters, run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated, point.level, point.coordinate
+    where point.x is not null
+    group by raters, run_tag, unit, ratings, point.level, point.coordinate
+
+),
+
+distances as materialized (
+
+    select
+        *,
+        len(ratings) * xx - x * x as squares
+
+    from list_sums
 
 ),
 
@@ -126,14 +147,20 @@ pattern_sums as (
 coordinates as materialized (
 
     select
-        raters, run_tag, unit, panels, level, coordinate, cluster_id,
-        sum(count_rated * x) as x,
-        sum(count_rated * xx) as xx,
-        sum(cast(cast(count_rated * (panel_size * xx - x * x) as double) / (panel_size - 1) as decimal(38, 12)))
-            as within_panels
+        raters, run_tag, unit, patterns.panels, distances.level, distances.coordinate, patterns.cluster_id,
+        sum(patterns.count_rated * distances.x) as x,
+        sum(patterns.count_rated * distances.xx) as xx,
+        sum(
+            cast(
+                cast(patterns.count_rated * distances.squares as double) / (patterns.panel_size - 1) as decimal(38, 12)
+            )
+        ) as within_panels
 
-    from pattern_sums
-    group by raters, run_tag, unit, panels, level, coordinate, cluster_id
+    from patterns
+    inner join distances using (raters, run_tag, unit, ratings)
+    where patterns.panels = 'every' or distances.level = 'nominal'
+    group by
+        raters, run_tag, unit, patterns.panels, distances.level, distances.coordinate, patterns.cluster_id
 
 ),
 

@@ -131,9 +131,9 @@ def from_sums(con: duckdb.DuckDBPyConnection, measure: str, x: list[float], y: l
     """`macros.measure_from_sums` of pairs."""
     sums = ", ".join(f"s.{name}" for name in ("n", "x", "y", "xx", "xy", "yy"))
     return con.execute(
-        f"select macros.measure_from_sums('{measure}', {sums}) from (select macros.sums_of(x, y, d) as s "
-        "from (select unnest(?::double[]) as x, unnest(?::double[]) as y, unnest(range(?))::varchar as d))",
-        [x, y, len(x)],
+        f"select macros.measure_from_sums('{measure}', {sums}) from (select macros.sums_of(x, y) as s "
+        "from (select unnest(?::double[]) as x, unnest(?::double[]) as y))",
+        [x, y],
     ).fetchall()[0][0]
 
 

@@ -47,7 +47,7 @@ cluster_sums as (
 
     select
         run_tag, model_id, cluster_unit, cluster_id,
-        macros.sums_of(token_gap, score_gap, debate_id) as sums
+        macros.sums_of(token_gap, score_gap) as sums
 
     from scaled_sides
     group by run_tag, model_id, cluster_unit, cluster_id

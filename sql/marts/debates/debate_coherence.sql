@@ -1,6 +1,13 @@
 -- One row per debate: whether it is fit to be judged, and if not, why.
 with
 
+-- Read twice: for every debate, and for the median of its run.
+speeches as materialized (
+
+    select * from intermediate.int_debate_speeches
+
+),
+
 medians as (
 
     select
@@ -8,8 +15,21 @@ medians as (
         median(characters) as median_characters,
         count(*) as count_debates
 
-    from intermediate.int_debate_speeches
+    from speeches
     group by run_tag
+
+),
+
+-- Joined before the scores become rows, because few runs ask for this dimension.
+scores as (
+
+    select
+        verdicts.run_tag, verdicts.debate_id, dimensions.dimension, dimensions.min_score,
+        unnest(verdicts.scores) as score
+
+    from intermediate.int_panel_verdicts as verdicts
+    inner join staging.stg_dimensions as dimensions using (run_tag)
+    where verdicts.is_valid and dimensions.dimension = 'fit_to_be_judged'
 
 ),
 
@@ -20,12 +40,11 @@ votes as (
         sources.source_run_tag as run_tag,
         sources.source_debate_id as debate_id,
         'judge' as voter,
-        scores.pro_score = dimensions.min_score or scores.con_score = dimensions.min_score as is_against
+        scores.score.pro = scores.min_score or scores.score.con = scores.min_score as is_against
 
-    from marts.verdict_scores as scores
+    from scores
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
-    inner join staging.stg_dimensions as dimensions using (run_tag, dimension)
-    where dimension = 'fit_to_be_judged'
+    where scores.score.dimension = scores.dimension
 
     union all
 
@@ -92,7 +111,7 @@ debates as (
         on sources.source_run_tag = held.run_tag
         and sources.source_debate_id = held.debate_id
 
-    left join intermediate.int_debate_speeches as speeches
+    left join speeches
         on sources.source_run_tag = speeches.run_tag
         and sources.source_debate_id = speeches.debate_id
 

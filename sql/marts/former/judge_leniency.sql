@@ -5,4 +5,5 @@ select
     ci_low, ci_high, reason, count_debates, count_trials, count_clusters
 
 from marts.judge_bias
-where bias = 'dimension_leniency'
+-- No other kind has a dimension: said so, the other kinds are not computed.
+where bias = 'dimension_leniency' and dimension is not null

@@ -1,13 +1,6 @@
 -- One row per judge, stored debate that it judged at least twice, and dimension (or `overall`).
 with
 
--- Elsewhere a judge has one verdict on a debate, and its predictions need not be read.
-repeated as (
-
-    select distinct run_tag from staging.stg_debates where trial > 1
-
-),
-
 predictions as (
 
     select
@@ -18,7 +11,10 @@ predictions as (
 
     from marts.judge_predictions as predictions
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    where predictions.prediction is not null and predictions.run_tag in (select run_tag from repeated)
+    where
+        predictions.prediction is not null
+        -- The predictions of other runs need not be read.
+        and predictions.run_tag in (select run_tag from intermediate.int_repeated_runs)
 
 ),
 
