@@ -244,6 +244,8 @@ def _compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str, tag
 
 def _suggested(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str]) -> list[Compared]:
     """Each run against an older one, like for like first, and each version of several runs against the one before."""
+    if len(run_tags) < 2:
+        return []
     pairs = run_query(con, _PAIRS, {"run_tags": list(run_tags)}, limit=None, timeout_s=QUERY_TIMEOUT_S).rows
     versions = [
         (name, tags)

@@ -554,7 +554,10 @@ class _Stream:
                 break
             # Rows of a debate mostly come together.
             for each, group in groupby(fetched, _DEBATE_OF):
-                waiting.setdefault(each, []).extend(group)
+                if each in waiting:
+                    waiting[each] += group
+                else:
+                    waiting[each] = list(group)
         rows = waiting.pop(debate_id, [])
         rows.sort(key=self._key)
         return rows
@@ -630,20 +633,22 @@ def _winners_in(text: str) -> dict[str, str]:
 
 def _debate(own: Mapping[str, list[Row]], verdicts: _Shown) -> dict[str, Any]:
     """The texts of a debate as its page shows them; parts without rows are left out."""
-    parts = {
-        "turns": _json_list([row[3] for row in own["turns"]]),
-        "verdicts": _json_list(verdicts.texts),
-        "notes": [(judge, title, text) for _, judge, _, title, text in own["notes"]],
-        "people": [row[1:] for row in own["people"]],
-        "gold": [row[1:] for row in own["gold"]],
-        "seats": [row[1:] for row in own["seats"]],
-    }
-    return {name: rows for name, rows in parts.items() if rows}
+    parts: dict[str, Any] = {}
+    if own["turns"]:
+        parts["turns"] = _json_list([row[3] for row in own["turns"]])
+    if verdicts.texts:
+        parts["verdicts"] = _json_list(verdicts.texts)
+    if own["notes"]:
+        parts["notes"] = [(judge, title, text) for _, judge, _, title, text in own["notes"]]
+    for name in ("people", "gold", "seats"):
+        if own[name]:
+            parts[name] = [row[1:] for row in own[name]]
+    return parts
 
 
-def _json_list(texts: Sequence[str]) -> msgspec.Raw | None:
-    """The JSON of a list of what is JSON already; None of an empty one."""
-    return msgspec.Raw(f"[{','.join(texts)}]".encode()) if texts else None
+def _json_list(texts: Sequence[str]) -> msgspec.Raw:
+    """The JSON of a list of what is JSON already."""
+    return msgspec.Raw(f"[{','.join(texts)}]".encode())
 
 
 def _texts(own: Mapping[str, list[Row]]) -> list[str]:

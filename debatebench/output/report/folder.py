@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,8 +28,7 @@ def replace_files(new: Path, out_dir: Path, about: Mapping[str, Any] | None = No
     """
     names = sorted(path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file())
     old = _listed_files(out_dir)
-    for name in names:
-        _check_free(out_dir, name, name in old)
+    _check_free(out_dir, names, set(old))
     hashes: dict[str, str | None] = {name: _sha256(new / name) for name in names}
     # Both lists, so that the files of a site are still listed if writing it was interrupted.
     _write_manifest(out_dir, {}, dict.fromkeys(old) | hashes)
@@ -57,15 +56,22 @@ def _order(name: str) -> tuple[int, str]:
     return (0 if name.startswith("assets/") else 2 if name == "index.html" else 1, name)
 
 
-def _check_free(out_dir: Path, name: str, is_ours: bool) -> None:
+def _check_free(out_dir: Path, names: Sequence[str], ours: Container[str]) -> None:
     """Refuse to overwrite a file that does not belong to the site, or to write through a link."""
-    path = out_dir / name
-    for parent in path.relative_to(out_dir).parents:
-        folder = out_dir / parent
-        if parent != Path() and (folder.is_symlink() or (folder.exists() and not folder.is_dir())):
-            raise UsageError(f"{folder} is not a folder of this site; move it elsewhere, or choose another --out-dir.")
-    if path.is_dir() or (os.path.lexists(path) and not is_ours):
-        raise UsageError(f"{path} is not a file of this site; move it elsewhere, or choose another --out-dir.")
+    checked = {""}
+    for name in names:
+        if (in_folder := name.rpartition("/")[0]) not in checked:
+            checked.add(in_folder)
+            for parent in (PurePosixPath(in_folder), *PurePosixPath(in_folder).parents[:-1]):
+                _check_folder(out_dir / parent)
+        path = out_dir / name
+        if path.is_dir() or (os.path.lexists(path) and name not in ours):
+            raise UsageError(f"{path} is not a file of this site; move it elsewhere, or choose another --out-dir.")
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{folder} is not a folder of this site; move it elsewhere, or choose another --out-dir.")
 
 
 def _listed_files(out_dir: Path) -> list[str]:

@@ -111,10 +111,10 @@ class WordIndex:
         words: list[str] = []
         steps: list[list[int]] = []
         size = 0
-        documents = self._documents()
+        documents, everywhere = self._documents(), frozenset(range(self._count))
         for word in sorted(documents, key=_utf16):
             words.append(word)
-            steps.append(self._steps(documents[word]))
+            steps.append(_steps(documents[word], everywhere))
             size += len(steps[-1]) + 2
             if size >= _MOST_IN_PART:
                 yield words[0], {"words": words, "documents": steps}
@@ -122,15 +122,16 @@ class WordIndex:
         if words:
             yield words[0], {"words": words, "documents": steps}
 
-    def _steps(self, documents: Sequence[int]) -> list[int]:
-        if 2 * len(documents) <= self._count:
-            return _differences(documents)
-        absent = sorted(set(range(self._count)).difference(documents))
-        return [0, *_differences(absent)]
-
 
 def _numbers() -> array[int]:
     return array("I")
+
+
+def _steps(documents: Sequence[int], everywhere: frozenset[int]) -> list[int]:
+    """The documents of a word as steps, or those of `everywhere` that are not among them."""
+    if 2 * len(documents) <= len(everywhere):
+        return _differences(documents)
+    return [0, *_differences(sorted(everywhere.difference(documents)))]
 
 
 def _differences(numbers: Sequence[int]) -> list[int]:
