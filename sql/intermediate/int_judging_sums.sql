@@ -157,32 +157,40 @@ sums as (
 
     select
         run_tag, role, member_id, topic_id, pro_model_id, con_model_id,
-        unnest([
-            {
-                'measure': 'agreement',
-                'count_debates': count(agreement),
-                'total': sum(cast(agreement as decimal(38, 12)))
-            },
-            {'measure': 'pro_lean', 'count_debates': count(pro_lean), 'total': sum(cast(pro_lean as decimal(38, 12)))},
-            {'measure': 'leniency', 'count_debates': count(leniency), 'total': sum(cast(leniency as decimal(38, 12)))}
-        ]) as measured
+        count(agreement) as count_agreement,
+        sum(cast(agreement as decimal(38, 12))) as agreement,
+        count(pro_lean) as count_pro_lean,
+        sum(cast(pro_lean as decimal(38, 12))) as pro_lean,
+        count(leniency) as count_leniency,
+        sum(cast(leniency as decimal(38, 12))) as leniency
 
     from averaged
     group by run_tag, role, member_id, topic_id, pro_model_id, con_model_id
 
 ),
 
-final as (
+measured as (
 
     select
-        run_tag, role, member_id,
-        measured.measure as measure,
-        topic_id, pro_model_id, con_model_id,
-        measured.count_debates as count_debates,
-        measured.total as total
+        sums.*,
+        measures.measure,
+        case measures.measure
+            when 'agreement' then count_agreement
+            when 'pro_lean' then count_pro_lean
+            else count_leniency
+        end as count_debates,
+        case measures.measure when 'agreement' then agreement when 'pro_lean' then pro_lean else leniency end as total
 
     from sums
-    where measured.count_debates > 0
+    cross join (values ('agreement'), ('pro_lean'), ('leniency')) as measures (measure)
+
+),
+
+final as (
+
+    select run_tag, role, member_id, measure, topic_id, pro_model_id, con_model_id, count_debates, total
+    from measured
+    where count_debates > 0
 
 )
 
