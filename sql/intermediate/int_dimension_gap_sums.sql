@@ -13,22 +13,38 @@ units as (
 
 ),
 
+totals as (
+
+    select
+        run_tag, debate_id,
+        sum(count_dimensions) as count_dimensions,
+        cast(sum(pro_total - con_total) as double) as gap
+
+    from intermediate.int_verdict_totals
+    where is_valid and count_dimensions > 0
+    group by run_tag, debate_id
+
+),
+
 -- Gaps are in units of the run's largest, and rounded: a sum of floats would depend on the order of the rows. Points have
 -- the same type, because both are outcomes.
 debates as materialized (
 
     select
-        run_tag, debate_id, clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
+        run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id,
+        -- Elsewhere debates need not be told apart.
+        case
+            when run_tag in (select run_tag from intermediate.int_repeated_runs) then clusters.source_debate_id
+        end as repeated_debate_id,
         cast(case decided.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(18, 9)) as points,
-        cast(sum(totals.count_dimensions) * nullif(any_value(units.largest), 0) as double) as divisor,
-        coalesce(cast(cast(sum(totals.pro_total - totals.con_total) as double) / divisor as decimal(18, 9)), 0) as whole
+        cast(totals.count_dimensions * nullif(units.largest, 0) as double) as divisor,
+        coalesce(cast(totals.gap / divisor as decimal(18, 9)), 0) as whole
 
     from marts.decided_debates as decided
-    inner join intermediate.int_verdict_totals as totals using (run_tag, debate_id)
+    inner join totals using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     inner join units using (run_tag)
-    where decided.format = 'two_sided' and totals.is_valid and totals.count_dimensions > 0
-    group by all
+    where decided.format = 'two_sided'
 
 ),
 
@@ -37,7 +53,7 @@ cluster_sums as (
     select
         run_tag, cluster_unit, cluster_id,
         count(*) as n,
-        count(distinct source_debate_id) as count_debates,
+        count(distinct repeated_debate_id) + count(case when repeated_debate_id is null then 1 end) as count_debates,
         sum(whole) as whole,
         sum(whole * whole) as whole_whole,
         sum(points) as points,
