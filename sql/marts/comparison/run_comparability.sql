@@ -70,12 +70,14 @@ final as (
             when count_in_baseline = 0 then 'unknown'
             when is_alone then list_extract(parts, 1).baseline
             when len(parts) = 0 then concat(count_in_baseline, ' settings')
+            when len(list_filter(parts, lambda entry: entry.baseline <> 'unknown')) = 0 then 'unknown'
             else array_to_string(list_transform(parts, lambda entry: entry.part || ': ' || entry.baseline), '; ')
         end as baseline_value,
         case
             when count_in_candidate = 0 then 'unknown'
             when is_alone then list_extract(parts, 1).candidate
             when len(parts) = 0 then concat(count_in_candidate, ' settings')
+            when len(list_filter(parts, lambda entry: entry.candidate <> 'unknown')) = 0 then 'unknown'
             else array_to_string(list_transform(parts, lambda entry: entry.part || ': ' || entry.candidate), '; ')
         end as candidate_value,
         case when state = 'different' then list_transform(parts, lambda entry: entry.part) else [] end
