@@ -68,14 +68,14 @@ chosen as (
 
 ),
 
--- Equal differences have an error of 0, and floats give slightly more. Then there is no interval. Shares differ by 1 at
--- most, and a lean, which is between -1 and 1, by 2.
+-- Equal differences have an error of 0, and floats give slightly more. Then there is no interval. Two values
+-- differ by their range at most.
 spreads as (
 
     select
         *,
         case when round(error, 12) > 0 then error end as spread,
-        case when measure in ('win_rate', 'agreement') then 1 when measure = 'pro_lean' then 2 end as largest
+        macros.largest_value(measure) - macros.least_value(measure) as largest
 
     from chosen
 

@@ -151,6 +151,7 @@ dimensions as (
 
 ),
 
+-- As `macros.sums_of`, without an x.
 debate_dimensions as (
 
     select

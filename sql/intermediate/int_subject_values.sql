@@ -54,14 +54,14 @@ final as (
         round(
             macros.at_least(
                 errors.value - macros.t_half_width(errors.error, t_quantiles.t_95),
-                case when errors.measure in ('win_rate', 'turn_cost_usd') then 0 end
+                macros.least_value(errors.measure)
             ),
             12
         ) as ci_low,
         round(
             macros.at_most(
                 errors.value + macros.t_half_width(errors.error, t_quantiles.t_95),
-                case when errors.measure = 'win_rate' then 1 end
+                macros.largest_value(errors.measure)
             ),
             12
         ) as ci_high,

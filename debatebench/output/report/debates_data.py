@@ -432,7 +432,7 @@ class _List:
         self._first_teams: dict[int, str] = {}
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Add rows of `LIST_QUERY`, of which there are some."""
+        """Add rows of `LIST_QUERY`, at least one."""
         (ids, topics, motions, categories, forms, pro, con, statuses, reasons, winners, recorded, rated, *rest) = zip(
             *rows, strict=True
         )

@@ -5,5 +5,5 @@ select
     ci_low, ci_high, reason, count_debates, count_trials, count_clusters
 
 from marts.judge_bias
--- No other kind has a dimension: said so, the other kinds are not computed.
+-- No other kind has a dimension. With this condition, DuckDB does not compute the other kinds.
 where bias = 'dimension_leniency' and dimension is not null
