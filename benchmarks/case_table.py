@@ -27,7 +27,7 @@ from typing import Any
 
 import yaml
 from figures import Target
-from measuring import Command, CommandError, Contestant, measured
+from measuring import LIMIT_S, Command, CommandError, Contestant, measured
 
 HERE = Path(__file__).resolve().parent
 OURS = "debatebench"
@@ -78,6 +78,8 @@ class Peer:
     is_step: bool = False
     sizes: tuple[int, ...] | None = None
     folder: str | None = None
+    # A command that takes longer on the clock is stopped.
+    limit_s: float = LIMIT_S
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def _peer(name: str, entry: Any) -> Peer:
     if not isinstance(entry, Mapping):
         return Peer(name, _lines(entry))
     sizes = tuple(entry["sizes"]) if "sizes" in entry else None
-    return Peer(name, _lines(entry["run"]), entry.get("venv"), entry.get("step", False), sizes, entry.get("in"))
+    is_step, limit_s = entry.get("step", False), entry.get("limit_s", LIMIT_S)
+    return Peer(name, _lines(entry["run"]), entry.get("venv"), is_step, sizes, entry.get("in"), limit_s)
 
 
 def _case(name: str, entry: Mapping[str, Any]) -> Case:
@@ -191,7 +194,7 @@ class Bench:
             for each in before:
                 measured(each)
 
-        return Contestant(name, command, prepare, peer.is_step, work / same if same else None)
+        return Contestant(name, command, prepare, peer.is_step, work / same if same else None, peer.limit_s)
 
     def _command(self, line: str, place: Peer | Fixture | None, words: Mapping[str, str], n: int) -> Command:
         """The command of a line, in the environment and the folder of a peer or fixture."""

@@ -61,6 +61,7 @@ class Contestant:
     is_step: bool = False
     # What the command found, if others must find the same.
     found: Path | None = None
+    limit_s: float = LIMIT_S
 
 
 def measured(command: Command, *, is_step: bool = False, limit_s: float = LIMIT_S) -> Sample:
@@ -206,4 +207,4 @@ def by_turns(
 
 def _once(contestant: Contestant) -> Sample:
     contestant.prepare()
-    return measured(contestant.command, is_step=contestant.is_step)
+    return measured(contestant.command, is_step=contestant.is_step, limit_s=contestant.limit_s)

@@ -298,6 +298,24 @@ cases:
     assert "other                  not measured: It found something else than ours." in said
 
 
+def test_a_peer_may_have_a_limit_of_its_own(run, table: Path, capsys):
+    table.write_text("""
+cases:
+  wait:
+    title: Wait
+    about: Waits.
+    sizes: {quick: [10]}
+    repeat: 1
+    warm_up: false
+    ours: python -c "import time; time.sleep(0.3)"
+    peers:
+      slow: {limit_s: 0.2, run: python -c "import time; time.sleep(60)"}
+""")
+    assert run() == 0
+    said = capsys.readouterr().out
+    assert "slow                   not measured: It took longer than 0.2 seconds and was stopped." in said
+
+
 def test_a_failure_of_our_own_command_ends_with_1(run, table: Path, capsys):
     table.write_text(TABLE.replace("/ 100)' {number}", "/ 0)' {number}"))
     assert run("--no-peers") == 1
