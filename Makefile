@@ -13,7 +13,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs check test test-dbt test-datasets test-docs test-spark dist bench static lint clean
+.PHONY: help demo docs check test test-all test-dbt test-datasets test-docs test-spark dist bench static lint clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
@@ -41,7 +41,10 @@ static: $(VENV)/.installed-test
 check: static  ## Check style, types and architecture, and run the fast tests: about a minute
 	$(PYTEST) -m "not slow"
 
-test: static  ## Check style and types, then run every test
+test: static  ## Check style and types, then run the tests, with two inputs of those that take seconds for each
+	$(PYTEST) -m "not exhaustive"
+
+test-all: static  ## Check style and types, then run every test with every input: about an hour
 	$(PYTEST)
 
 .venv-dbt/.installed: tests/dbt-requirements.txt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import signal
 from collections.abc import Iterator
@@ -24,6 +25,24 @@ settings.load_profile("repeatable")
 # A shell that starts the tests in the background has them ignore SIGINT, and so would every process that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all but the first and the last input of tests with slow inputs as exhaustive."""
+    inputs: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("slow_inputs"):
+            inputs.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for of_one_test in inputs.values():
+        for item in of_one_test[1:-1]:
+            item.add_marker("exhaustive")
+
+
+def pytest_collection_finish() -> None:
+    """What all tests share stays to the end, so looking for garbage in it again and again is of no use."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

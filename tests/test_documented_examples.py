@@ -158,6 +158,7 @@ def on_the_path(tmp_path: Path) -> dict[str, str]:
 IN_TWO_RUNS = [page for page in PAGES[1:] if SHELL[page] and page != TUTORIAL]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("page", IN_TWO_RUNS, ids=lambda page: page.name)
 def test_the_commands_of_a_page_can_be_pasted(two_runs: Path, tmp_path: Path, on_the_path: dict[str, str], page: Path):
     pasted(page, Path(shutil.copytree(two_runs, tmp_path / "workspace")), on_the_path)

@@ -16,6 +16,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return prepare(tmp_path_factory.mktemp("prepared") / "workspace")
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("seed", range(3))
 def test_files_that_others_change_lose_nothing_in_silence(prepared: Path, tmp_path: Path, seed: int) -> None:
     played = one_round(prepared, tmp_path / "round", seed)

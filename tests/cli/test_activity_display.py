@@ -97,6 +97,7 @@ def test_a_line_is_shorter_than_the_terminal_and_shows_hostile_names(width: int)
     assert width < 30 or line.endswith(": 12 of 3,000 …")
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "what"),

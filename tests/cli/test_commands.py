@@ -559,6 +559,7 @@ def test_the_report_of_a_run_is_printed_even_where_it_cannot_be_landed(copied: P
 # --- streams and signals --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("redirection", ["2>&-", ">&-", "2>/dev/full", "2> >(exec true)"])
 def test_a_run_goes_on_when_nobody_listens(tmp_path: Path, redirection: str):
     begin_built(tmp_path)

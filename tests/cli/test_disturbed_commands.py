@@ -10,6 +10,7 @@ from disturbed_commands import at_once, begin, sequence
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_commands_with_signals_and_commands_at_once_lose_nothing(tmp_path: Path) -> None:
     root = begin(tmp_path / "w")
     assert sequence(root, random.Random(1), 3) == []

@@ -274,6 +274,7 @@ def counted(dry: Done) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("stop", [13, 40, 200])
 def test_of_a_deliberation_that_was_stopped_only_the_missing_calls_are_left(tmp_path: Path, stop: int):
     failing = [True]
@@ -434,6 +435,7 @@ def test_a_yes_plays_and_the_rest_of_a_run_is_asked_for_again(tmp_path: Path):
         assert "[y/N]" not in shown, "nothing is left"
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("arguments", [("--yes",), ("-y",), ("--no-input",)])
 def test_whoever_says_so_is_not_asked(tmp_path: Path, server: FakeProvider, arguments: tuple[str, ...]):
     root = write_workspace(tmp_path, server)

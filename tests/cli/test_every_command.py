@@ -57,6 +57,7 @@ def done_in(root: Path, command: str) -> Done:
     return done_by(command, root, {"FIRST": ("demo",), "SECOND": ("second",), "DEBATE": (debate,), "RUN": run})
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("command", RULES)
 def test_a_warehouse_of_other_sql_models(command: str, other: Path):
@@ -72,6 +73,7 @@ def test_a_warehouse_of_other_sql_models(command: str, other: Path):
         assert build_is_current(Workspace(other))
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("command", RULES)
 def test_a_warehouse_of_an_older_version(command: str, older: Path):

@@ -73,6 +73,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("output", ["table", "json", "markdown"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_result_runs_nothing_in_a_terminal(root: Path, command: str, output: str):
@@ -96,6 +97,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("command", ERRORS)
 def test_an_error_is_one_line_whatever_it_quotes(root: Path, command: str):
     done = debatebench_here(root, *ERRORS[command])

@@ -92,6 +92,7 @@ def test_a_finished_run_is_not_judged_twice_and_keeps_its_debates(stored: Any):
     assert "where (true, was format = 'two_sided')" in other.err
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("options", "debates"),
     [

@@ -82,6 +82,7 @@ def test_a_session_lists_describes_asks_reads_and_compares(two_runs: Path) -> No
     session(two_runs, talk)
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("tool", "arguments", "complaint"),
     [

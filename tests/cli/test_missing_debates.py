@@ -106,6 +106,7 @@ def test_a_raised_context_window_lets_a_retry_ask_the_same_judges(tmp_path: Path
         assert len(server.requests) == sent + 24
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("fails", "trouble", "left"),
     [

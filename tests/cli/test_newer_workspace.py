@@ -149,6 +149,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(("command", "newer"), CASES)
 def test_no_command_takes_newer_data_for_damage(command: str, newer: str, base: Path):
     words = {**WORDS, "DEBATE": debate_of(base), "RUN": AGAIN}

@@ -96,6 +96,7 @@ def test_a_command_works_or_says_what_to_do(command: str, older: Path):
     assert all(after[name].startswith(content) for name, content in before.items())
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("command", RULES)
 def test_every_command_works_after_a_build(command: str, built: Path, tmp_path: Path):
     root = Path(shutil.copytree(built, tmp_path / "built"))

@@ -87,6 +87,7 @@ CLOSED = [
 ]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "closed"), CLOSED, ids=str)
 def test_a_command_works_with_its_standard_streams_closed(root: Path, name: str, closed: tuple[int, ...]) -> None:
@@ -98,6 +99,7 @@ def test_a_command_works_with_its_standard_streams_closed(root: Path, name: str,
     assert (1 in closed) == (not done.stdout) or name in {"sql", *EMPTY_INPUT}
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"init", "lineage"}])
 def test_a_command_without_memory_says_so_and_calls_nothing_damaged(root: Path, name: str) -> None:
@@ -164,6 +166,7 @@ def test_every_way_to_say_that_memory_ran_out_is_read_and_is_no_damage(error: Ex
     assert isinstance(out_of_memory(wrapped), OutOfMemoryError)
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     "error",
     [
@@ -191,6 +194,7 @@ FULL = {
 }
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FULL)
 def test_a_disk_that_takes_no_more_is_told_with_the_name_of_the_target(root: Path, name: str) -> None:

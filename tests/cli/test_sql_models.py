@@ -217,6 +217,7 @@ def test_wrong_words_are_usage_errors(tmp_path: Path, arguments: list[str]):
     assert "Usage: " in done.err
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("command", ["test", "test --select runs", "lineage marts.runs.seed", "docs"])
 def test_a_sql_model_that_cannot_be_read_is_named_by_what_needs_it(copied: Path, command: str):
     add(copied, "marts/runs.sql", "select * from marts.nope\n")
@@ -226,6 +227,7 @@ def test_a_sql_model_that_cannot_be_read_is_named_by_what_needs_it(copied: Path,
     assert "runs.sql:1: no SQL model or raw table 'marts.nope'" in named
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     "command",
     ["test --select games", "lineage marts.games.winner", "diff-models panel_winners --from 1 --to 2", "docs"],
@@ -450,6 +452,7 @@ def test_every_construct_that_is_looked_for_is_documented():
 # --- start-up ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("arguments", "unused"),
     [

@@ -63,6 +63,7 @@ ODD: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_step_of_every_method_takes_a_clear_answer_and_asks_once(method: str, tmp_path: Path):
@@ -103,6 +104,7 @@ def as_an_earlier_version(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(openai_compatible, "asks_for_object", lambda request: False)
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("way", ["land --reparse", "retry"])
@@ -179,6 +181,7 @@ CASES = [
 DIMENSIONS = ("logic", "evidence", "clash", "burden", "clarity")
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_reply_that_was_paid_twice_and_thrown_away_is_a_verdict(case: str, shared: Path, tmp_path: Path):

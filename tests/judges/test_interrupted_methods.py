@@ -43,6 +43,7 @@ def is_about_one_dimension(received: Received) -> bool:
 # --- killed
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("method", PLAYED)
 def test_a_run_that_is_killed_at_ten_moments_buys_every_answer_once_and_has_the_same_rows(method: str, tmp_path: Path):
     draw, kills, at_once = random.Random(11), 10, 2
@@ -76,6 +77,7 @@ def test_a_run_that_is_killed_at_ten_moments_buys_every_answer_once_and_has_the_
 # --- too long
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("method", PLAYED)
 def test_a_request_that_does_not_fit_the_context_window_is_never_cut(method: str, tmp_path: Path):
     with FakeProvider(method_answer) as server:
@@ -96,6 +98,7 @@ def test_a_request_that_does_not_fit_the_context_window_is_never_cut(method: str
     assert stored_rows(root, analyses) == [(len([r for r in server.requests if schema_of(r) is None]),)]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("method", ["direct", "debatrix_v1", "debatrix_v2"])
 def test_a_larger_context_window_completes_a_verdict_and_buys_only_what_was_not_sent(method: str, tmp_path: Path):
     with FakeProvider(method_answer) as server:
@@ -136,6 +139,7 @@ def tokens_of(received: Received) -> int:
     return -(-sum(len(message["content"]) for message in received.json["messages"]) // 4)
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("method", PLAYED)
 def test_what_the_provider_refuses_for_its_length_is_an_incomplete_verdict_with_that_reason(
     method: str, tmp_path: Path
@@ -161,6 +165,7 @@ def test_what_the_provider_refuses_for_its_length_is_an_incomplete_verdict_with_
 # --- read again
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("method", PLAYED)
 def test_answers_that_a_later_parser_understands_become_verdicts(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -192,6 +197,7 @@ def test_answers_that_a_later_parser_understands_become_verdicts(
     assert len(server.requests) == bought
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("method", PLAYED)
 def test_answers_that_a_later_parser_refuses_lose_their_vote_and_get_it_back(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

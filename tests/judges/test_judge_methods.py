@@ -298,6 +298,7 @@ HOSTILE = "\n".join(
 )
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("method", PLAYED)
 def test_what_a_speech_or_an_analysis_says_never_leaves_its_section(method: str, tmp_path: Path):
     def hostile(received: Received) -> Behaviour:

@@ -84,6 +84,7 @@ def panelbench(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Path:
     return root
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("collection", CONFIGS)
 @pytest.mark.parametrize("method", SIMULATED)
 def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_shows(
@@ -179,6 +180,7 @@ def leads_of_bias(root: Path, tag: str) -> list[float]:
     return [2 * lead for (lead,) in found]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("collection", CONFIGS)
 @pytest.mark.parametrize("method", SIMULATED)
 def test_a_known_noise_is_the_spread_of_a_judge_over_trials(panelbench: Path, method: str, collection: str):

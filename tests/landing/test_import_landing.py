@@ -369,6 +369,7 @@ HISTORIES = {
 }
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("are_plain", [False, True])
 @pytest.mark.parametrize("name", HISTORIES)
 def test_parts_land_one_by_one_as_all_at_once(workspace: Workspace, name: str, are_plain: bool):

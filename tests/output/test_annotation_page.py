@@ -692,6 +692,7 @@ def test_a_page_of_another_origin_can_neither_read_nor_save_nor_frame(browser: B
 # --- accessibility --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="axe-playwright-python is not installed")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])

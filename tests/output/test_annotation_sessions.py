@@ -21,7 +21,7 @@ from debatebench.output.annotation.debates import ShownDebate
 from debatebench.output.annotation.session import Session, open_session
 from debatebench.shared.workspace import Workspace
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 pytest.importorskip("starlette", reason="the packages of the extra `annotate` are not installed")
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.exhaustive,
     pytest.mark.skipif(find_spec("uvicorn") is None, reason="the extra `annotate` is not installed"),
 ]
 

@@ -579,6 +579,7 @@ def test_data_holds_texts_exactly_and_cannot_end_its_script(site: Path) -> None:
 # --- for everybody ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("width", [390, 768, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_overflows(browser: Browser, site: Path, width: int, scheme: Any) -> None:

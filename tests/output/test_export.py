@@ -98,6 +98,7 @@ def relations(database: Path, schemas: str = "('marts', 'original', 'ratings')")
 # --- the folder -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_manifest_lists_every_file_with_its_hash(
     workspace: Workspace, exported: Callable[[str], Export], format_name: str
@@ -191,6 +192,7 @@ def damage_manifest(out: Path) -> None:
     (out / "manifest.json").write_text("{}")
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     "change",
     [add_file, add_folder, add_link, replace_by_link, change_file, list_others_file, damage_manifest],
@@ -371,6 +373,7 @@ def test_a_pattern_may_mean_landed_tables_and_sql_models(small: Workspace, tmp_p
     assert tables == {"raw/debates", "marts/debates", "staging/stg_debates"}
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("select", [["raw.nothing"], ["raw"], ["nothing"], ["tag:none"]])
 def test_a_selection_of_nothing_is_refused(small: Workspace, tmp_path: Path, select: list[str]):
     with pytest.raises(UsageError, match="selects nothing"):
@@ -462,6 +465,7 @@ def test_the_command_writes_an_export_and_names_what_it_leaves_out(workspace: Wo
     assert [file.path for file in manifest.files] == ["debates_original.jsonl", "debates_played.jsonl"]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -16,7 +16,7 @@ from paths import REPOSITORY
 
 from debatebench.shared.workspace import Workspace
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 PAGE = REPOSITORY / "docs" / "exporting.md"
 # What other tools do is tested by `make test-dbt` and `make test-datasets`, whose example is the only one in Python.

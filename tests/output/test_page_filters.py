@@ -527,6 +527,7 @@ def test_fifty_random_filters_give_what_the_warehouse_gives(warehouse: Warehouse
     check_filters(warehouse, compute, "mixed", 50)
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("run_tag", ["two", "evil", "again", "teams"])
 def test_so_do_filters_of_odd_runs(warehouse: Warehouse, compute: Compute, run_tag: str) -> None:
     check_filters(warehouse, compute, run_tag, 12)

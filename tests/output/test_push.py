@@ -86,6 +86,7 @@ def test_without_a_token_nothing_is_exported(hub: Hub, played: Path, tmp_path: P
     assert hub.requests == []
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("status", "words"),
     [
@@ -111,6 +112,7 @@ def test_without_a_network_the_sentence_names_the_hub(
     assert (tmp_path / "d" / "README.md").is_file(), "the export stays"
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -393,6 +393,7 @@ def test_debate_ids_never_choose_where_files_go(tmp_path: Path) -> None:
 # --- in a browser -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     "path", ["runs/tiny/index.html", "runs/tiny/judges.html", "runs/tiny/costs.html", "index.html"]
 )

@@ -206,6 +206,7 @@ def test_site_with_a_former_manifest_is_replaced(database: Path, tmp_path: Path)
     assert not {"old.html", ".debatebench-site.json"} & names
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     "text", ["{", "[]", "null", '{"files": ["index.html"]}', "[" * 100_000, '{"format": 1, "files": 2}']
 )

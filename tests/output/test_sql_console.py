@@ -210,6 +210,7 @@ def test_values_are_exact(opened: Page):
     ]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
@@ -305,6 +306,7 @@ def test_a_link_brings_a_query_and_does_not_run_it(browser: Browser, site: Path)
         assert found.page.url.endswith("#sql=select%20'a%2Bb'%20as%20x")
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing_and_the_page_fits(browser: Browser, site: Path, scheme: Any, width: int):

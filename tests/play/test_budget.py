@@ -241,6 +241,7 @@ def test_a_server_that_does_not_count_is_not_free(tmp_path: Path, usage: dict[st
         assert con.execute(query).fetchone() == (None, asked, possible)
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("gives_up", [html(524), status(504), error_in_200(524), html(503)])
 def test_a_gateway_that_gives_up_is_not_free(tmp_path: Path, gives_up: Behaviour):
     """Behind it, the provider completes and bills the answer; each call is answered at the second attempt."""

@@ -156,6 +156,7 @@ def test_a_judge_that_is_added_takes_the_seats_that_no_other_could_fill(tmp_path
     assert rows(root, "select count(*) as n from raw.judges") == [{"n": 5}]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("option", "message"),
     [

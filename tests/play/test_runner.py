@@ -103,6 +103,7 @@ def test_a_finished_run_asks_nobody_again(tmp_path: Path):
         assert (root / "warehouse" / "journal" / "tiny.jsonl").read_bytes() == journal
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     "trouble",
     [

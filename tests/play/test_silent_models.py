@@ -175,6 +175,7 @@ def reasons(root: Path) -> list[str]:
     return [row["status_reason"] for row in rows if row.get("status") == "incomplete"]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("trouble", [silence(), silence(sends_head=True), drip(0.1)], ids=["silent", "head", "drip"])
 def test_a_debater_that_stays_silent_costs_a_few_requests_and_the_others_are_played(tmp_path: Path, trouble: Behaviour):

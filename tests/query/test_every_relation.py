@@ -23,7 +23,7 @@ from debatebench.query.safe_query import open_for_query, run_query
 from debatebench.shared.result_formats import render
 from debatebench.shared.workspace import Workspace
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 # Comparisons of many runs have so many rows that their texts would take minutes.
 WRITTEN_ROWS = 2_000

@@ -79,6 +79,7 @@ def test_no_subject_has_two_tables_to_start_with():
     assert len(set(subjects)) == len(subjects) > 8
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.noun)
 def test_a_question_is_answered_by_one_mart_that_its_words_find(described: list[Described], question: Question):
     answers = PROJECT.models[question.mart].properties.questions

@@ -133,6 +133,7 @@ def test_one_debater_has_one_rank() -> None:
     assert ranges([0.0]) == [(1, 1)]
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("topics", [3, 10])
 @pytest.mark.parametrize("topic_sd", [0.0, 0.6])

@@ -6,6 +6,7 @@ Started as a script, this file is that process. It gets commands over a socket, 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import importlib
 import json
@@ -81,12 +82,22 @@ def _load_everything() -> None:
     for module in pkgutil.walk_packages(debatebench.__path__, "debatebench."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    # The command line imports these only where it needs them.
+    for name in ("duckdb", "jinja2", "numpy"):
+        importlib.import_module(name)
     project = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
     assert texts_of(project, inputs_sha256(project))
     # A thread would be missing in the forks, with the locks that it holds.
     assert len(list(Path("/proc/self/task").iterdir())) == 1
     gc.collect()
+    _keep(gc.get_objects())
     gc.freeze()
+
+
+def _keep(objects: list[Any]) -> None:
+    """Never free these, as every fork would do at its end, after copying the memory that they are in."""
+    for one in objects:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
 
 
 def _serve(address: str) -> None:

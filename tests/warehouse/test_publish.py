@@ -345,6 +345,7 @@ def test_such_a_path_is_refused_before_anything_is_paid_or_kept(tmp_path: Path, 
     assert list(root.iterdir()) == []
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["tag=1 & run_tag=x", "a*[b]{c}", "s3:", "new\nline", "'quoted' \"twice\"", "-x", "ä~"]

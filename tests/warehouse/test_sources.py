@@ -121,6 +121,7 @@ def test_a_run_does_not_begin_again_where_the_warehouse_has_it(copied: Path) -> 
     assert not journal_of(copied).exists()
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize("keep", [0, 14, 4096, 300_000])
 def test_a_damaged_warehouse_is_created_again_from_what_there_is(copied: Path, keep: int) -> None:
     before = debates(copied)
@@ -278,6 +279,7 @@ def first_of(events: list[dict[str, Any]], kind: str, of: str | None = None) -> 
     return next(event for event in events if event["type"] == kind and event.get("of") == of)
 
 
+@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("change", "words"),
     [
