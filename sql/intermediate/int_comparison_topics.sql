@@ -35,22 +35,46 @@ subject_runs as (
 
 ),
 
+sums as (
+
+    select
+        run_tag,
+        'debater' as role,
+        model_id as member_id,
+        measure, dimension, topic_id, pro_model_id, con_model_id, count_debates, total
+
+    from intermediate.int_debater_sums
+
+    union all
+
+    select
+        run_tag,
+        'judge' as role,
+        member_id, measure,
+        '' as dimension,
+        topic_id, pro_model_id, con_model_id, count_debates, total
+
+    from intermediate.int_judging_sums
+
+),
+
 -- What does not depend on the other subject is added up once per subject, not once per pair. A topic with a different
 -- motion is a different topic, even if the id is the same.
 cells as materialized (
 
     select
-        subject_runs.subject_number, measure_sums.role, measure_sums.member_id, measure_sums.measure,
-        measure_sums.dimension, measure_sums.topic_id, measure_sums.pro_model_id, measure_sums.con_model_id,
+        subject_runs.subject_number, sums.role, sums.member_id, sums.measure, sums.dimension, sums.topic_id,
+        sums.pro_model_id, sums.con_model_id,
         coalesce(topics.motion, '') as motion,
-        cast(sum(measure_sums.count_debates) as bigint) as count_debates,
-        sum(measure_sums.total) as total
+        cast(sum(sums.count_debates) as bigint) as count_debates,
+        sum(sums.total) as total
 
     from subject_runs
-    inner join intermediate.int_measure_sums as measure_sums using (run_tag)
+    inner join sums using (run_tag)
     left join staging.stg_topics as topics using (run_tag, topic_id)
-
-    group by all
+    group by
+        subject_runs.subject_number, sums.role, sums.member_id, sums.measure, sums.dimension, sums.topic_id,
+        sums.pro_model_id, sums.con_model_id, coalesce(topics.motion, '')
 
 ),
 
@@ -144,24 +168,20 @@ pair_parts as (
     union all
 
     select
-        pairs.pair_number, sums.role, sums.member_id, sums.measure, sums.dimension, sums.topic_id, sums.motion,
-        null, null, null, null, sums.count_pairs, sums.one_total, sums.other_total
+        pairs.pair_number, paired_sums.role, paired_sums.member_id, paired_sums.measure, paired_sums.dimension,
+        paired_sums.topic_id, paired_sums.motion,
+        null, null, null, null, paired_sums.count_pairs,
+        case when directions.is_forward then paired_sums.one_total else paired_sums.other_total end,
+        case when directions.is_forward then paired_sums.other_total else paired_sums.one_total end
 
-    from pairs
-    inner join paired_sums as sums
-        on pairs.baseline_number = sums.one_number
-        and pairs.candidate_number = sums.other_number
+    from paired_sums
+    cross join (values (true), (false)) as directions (is_forward)
 
-    union all
-
-    select
-        pairs.pair_number, sums.role, sums.member_id, sums.measure, sums.dimension, sums.topic_id, sums.motion,
-        null, null, null, null, sums.count_pairs, sums.other_total, sums.one_total
-
-    from pairs
-    inner join paired_sums as sums
-        on pairs.baseline_number = sums.other_number
-        and pairs.candidate_number = sums.one_number
+    inner join pairs
+        on case when directions.is_forward then paired_sums.one_number else paired_sums.other_number end
+        = pairs.baseline_number
+        and case when directions.is_forward then paired_sums.other_number else paired_sums.one_number end
+        = pairs.candidate_number
 
 ),
 

@@ -1,28 +1,28 @@
 -- One row per run, dimension and cluster with a decided debate of two sides: sums for covariances of the score gaps.
 with
 
-units as (
-
-    select
-        run_tag,
-        max(list_sum(list_transform(scores, lambda score: abs(score.pro - score.con)))) as largest
-
-    from intermediate.int_panel_verdicts
-    where is_valid
-    group by run_tag
-
-),
-
-totals as (
+totals as materialized (
 
     select
         run_tag, debate_id,
         sum(count_dimensions) as count_dimensions,
-        cast(sum(pro_total - con_total) as double) as gap
+        cast(sum(pro_total - con_total) as double) as gap,
+        max(gap_total) as largest
 
     from intermediate.int_verdict_totals
     where is_valid and count_dimensions > 0
     group by run_tag, debate_id
+
+),
+
+units as (
+
+    select
+        run_tag,
+        max(largest) as largest
+
+    from totals
+    group by run_tag
 
 ),
 
@@ -32,10 +32,7 @@ debates as materialized (
 
     select
         run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id,
-        -- Elsewhere debates need not be told apart.
-        case
-            when run_tag in (select run_tag from intermediate.int_repeated_runs) then clusters.source_debate_id
-        end as repeated_debate_id,
+        repeated.source_debate_id as repeated_debate_id,
         cast(case decided.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(18, 9)) as points,
         cast(totals.count_dimensions * nullif(units.largest, 0) as double) as divisor,
         coalesce(cast(totals.gap / divisor as decimal(18, 9)), 0) as whole
@@ -44,7 +41,23 @@ debates as materialized (
     inner join totals using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     inner join units using (run_tag)
+    left join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
     where decided.format = 'two_sided'
+
+),
+
+trials as (
+
+    select
+        run_tag, cluster_unit, cluster_id, repeated_debate_id,
+        count(*) as n,
+        sum(whole) as whole,
+        sum(whole * whole) as whole_whole,
+        sum(points) as points,
+        sum(points * whole) as points_whole
+
+    from debates
+    group by run_tag, cluster_unit, cluster_id, repeated_debate_id
 
 ),
 
@@ -52,14 +65,14 @@ cluster_sums as (
 
     select
         run_tag, cluster_unit, cluster_id,
-        count(*) as n,
-        count(distinct repeated_debate_id) + count(case when repeated_debate_id is null then 1 end) as count_debates,
+        cast(sum(n) as bigint) as n,
+        macros.count_once(repeated_debate_id, n) as count_debates,
         sum(whole) as whole,
-        sum(whole * whole) as whole_whole,
+        sum(whole_whole) as whole_whole,
         sum(points) as points,
-        sum(points * whole) as points_whole
+        sum(points_whole) as points_whole
 
-    from debates
+    from trials
     group by run_tag, cluster_unit, cluster_id
 
 ),

@@ -4,9 +4,9 @@ with
 measured as (
 
     select
-        *,
-        -- Elsewhere debates need not be told apart.
-        case when run_tag in (select run_tag from intermediate.int_repeated_runs) then source_debate_id end as debate,
+        verdict_comparisons.*,
+        -- Null where a debate has one trial, and need not be told apart.
+        repeated.source_debate_id as repeated_debate_id,
         -- Null for a tie.
         nullif(pro_points, 0.5) as pro_wins,
         case presented_first when 'pro' then 1 when 'con' then 0 end as pro_first,
@@ -15,6 +15,7 @@ measured as (
         pro_points - coalesce(people_pro_points, neutral_pro_points) as preference
 
     from intermediate.int_verdict_comparisons as verdict_comparisons
+    left join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
 
 ),
 
@@ -22,7 +23,7 @@ measured as (
 debate_kinds as (
 
     select
-        run_tag, judge_id, cluster_unit, cluster_id, debate,
+        run_tag, judge_id, cluster_unit, cluster_id, repeated_debate_id,
         unnest(
             [
                 {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of(0, score - others_score)},
@@ -53,7 +54,7 @@ debate_kinds as (
         count(people_pro_points) as count_people
 
     from measured
-    group by run_tag, judge_id, cluster_unit, cluster_id, debate
+    group by run_tag, judge_id, cluster_unit, cluster_id, repeated_debate_id
 
 ),
 
@@ -63,15 +64,14 @@ kinds as (
         run_tag, judge_id, cluster_unit, cluster_id,
         kind.bias as bias,
         kind.measure as measure,
-        cast(sum(case when debate is null then kind.sums.n when kind.sums.n > 0 then 1 else 0 end) as bigint) as count_debates,
+        macros.count_once(repeated_debate_id, kind.sums.n) as count_debates,
         cast(sum(kind.sums.n) as bigint) as n,
         sum(kind.sums.x) as x,
         sum(kind.sums.y) as y,
         sum(kind.sums.xx) as xx,
         sum(kind.sums.xy) as xy,
         sum(kind.sums.yy) as yy,
-        cast(sum(case when debate is null then count_people when count_people > 0 then 1 else 0 end) as bigint)
-            as count_people_debates
+        macros.count_once(repeated_debate_id, count_people) as count_people_debates
 
     from debate_kinds
     group by run_tag, judge_id, cluster_unit, cluster_id, kind.bias, kind.measure
@@ -82,20 +82,17 @@ kinds as (
 debates as materialized (
 
     select
-        run_tag, debate_id, cluster_unit, cluster_id, debate,
+        run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id,
+        repeated.source_debate_id as repeated_debate_id,
         row_number() over (order by run_tag, debate_id) as debate_number,
-        dense_rank() over (order by run_tag, cluster_unit, cluster_id, debate) as cluster_number
+        dense_rank() over (
+            order by run_tag, clusters.cluster_unit, clusters.cluster_id, repeated.source_debate_id
+        ) as cluster_number
 
-    from (
-        select
-            run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id,
-            case
-                when run_tag in (select run_tag from intermediate.int_repeated_runs) then clusters.source_debate_id
-            end as debate
-        from marts.panel_winners
-        inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-        where panel_winners.winner <> 'no_decision'
-    ) as decided
+    from marts.panel_winners
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    left join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
+    where panel_winners.winner <> 'no_decision'
 
 ),
 
@@ -167,7 +164,7 @@ debate_dimensions as (
 
 numbered as (
 
-    select distinct run_tag, cluster_unit, cluster_id, debate, cluster_number from debates
+    select distinct run_tag, cluster_unit, cluster_id, repeated_debate_id, cluster_number from debates
 
 ),
 
@@ -176,9 +173,7 @@ by_dimension as (
     select
         numbered.run_tag, debate_dimensions.judge_id, numbered.cluster_unit, numbered.cluster_id,
         debate_dimensions.dimension,
-        cast(
-            sum(case when numbered.debate is null then n when n > 0 then 1 else 0 end) as bigint
-        ) as count_debates,
+        macros.count_once(numbered.repeated_debate_id, n) as count_debates,
         cast(sum(n) as bigint) as n,
         sum(y) as y,
         sum(yy) as yy

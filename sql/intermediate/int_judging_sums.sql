@@ -1,9 +1,18 @@
--- One row per run, judge or panel, measure, topic and pair of sides: measures of judging, added up over debates.
+-- One row per run with which another is compared, judge (or the panel), measure, topic and pair of sides.
 with
+
+-- Other runs need not be read.
+compared as (
+
+    select distinct run_tag from intermediate.int_comparison_sides
+
+),
 
 decided_verdicts as materialized (
 
-    select * from intermediate.int_decided_verdicts as decided_verdicts
+    select *
+    from intermediate.int_decided_verdicts as decided_verdicts
+    where run_tag in (select run_tag from compared)
 
 ),
 
@@ -40,7 +49,11 @@ scored as materialized (
         ) as level
 
     from intermediate.int_verdict_totals
-    where is_valid and pro_total is not null and con_total is not null
+    where
+        is_valid
+        and pro_total is not null
+        and con_total is not null
+        and run_tag in (select run_tag from compared)
 
 ),
 
@@ -63,13 +76,14 @@ debates as materialized (
         debates.run_tag, debates.debate_id, debates.topic_id,
         coalesce(debates.pro_model_id, '') as pro_model_id,
         coalesce(debates.con_model_id, '') as con_model_id,
-        coalesce(debates.source_debate_id, debates.debate_id) as source_debate_id,
+        repeated.source_debate_id as repeated_debate_id,
         panels.count_verdicts, panels.count_pairs, levels.total_level, levels.count_scored,
         case decided.winner when 'pro' then 1 when 'con' then -1 when 'tie' then 0 end as pro_lean
 
     from staging.stg_debates as debates
     left join panels using (run_tag, debate_id)
     left join levels using (run_tag, debate_id)
+    left join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
 
     left join marts.decided_debates as decided
         on debates.run_tag = decided.run_tag
@@ -77,15 +91,16 @@ debates as materialized (
         and decided.format = 'two_sided'
         and not decided.is_forfeit
 
+    where debates.run_tag in (select run_tag from compared)
+
 ),
 
 debate_values as (
 
     select
         debates.run_tag,
-        'judge' as role,
         decided_verdicts.judge_id as member_id,
-        debates.topic_id, debates.pro_model_id, debates.con_model_id, debates.source_debate_id,
+        debates.topic_id, debates.pro_model_id, debates.con_model_id, debates.repeated_debate_id,
         cast(cast(votes.count_alike - 1 as double) / nullif(debates.count_verdicts - 1, 0) as decimal(38, 12))
             as agreement,
         case decided_verdicts.winner when 'pro' then 1 when 'con' then -1 when 'tie' then 0 end as pro_lean,
@@ -99,9 +114,8 @@ debate_values as (
 
     select
         debates.run_tag,
-        'judge' as role,
         scored.judge_id as member_id,
-        debates.topic_id, debates.pro_model_id, debates.con_model_id, debates.source_debate_id,
+        debates.topic_id, debates.pro_model_id, debates.con_model_id, debates.repeated_debate_id,
         null as agreement,
         null as pro_lean,
         scored.level
@@ -116,9 +130,8 @@ debate_values as (
 
     select
         run_tag,
-        'panel' as role,
         '' as member_id,
-        topic_id, pro_model_id, con_model_id, source_debate_id,
+        topic_id, pro_model_id, con_model_id, repeated_debate_id,
         cast(
             cast(count_pairs as double) / nullif(count_verdicts * (count_verdicts - 1), 0) as decimal(38, 12)
         ) as agreement,
@@ -130,42 +143,35 @@ debate_values as (
 
 ),
 
--- Trials of a stored debate are averaged, so that it counts once, however often it is judged.
-averaged as (
+trials as (
 
     select
-        run_tag, role, member_id, topic_id, pro_model_id, con_model_id,
-        cast(sum(agreement) as double) / nullif(count(agreement), 0) as agreement,
-        cast(sum(pro_lean) as double) / nullif(count(pro_lean), 0) as pro_lean,
-        cast(sum(leniency) as double) / nullif(count(leniency), 0) as leniency
+        run_tag, member_id, topic_id, pro_model_id, con_model_id, repeated_debate_id,
+        count(agreement) as count_agreement,
+        sum(agreement) as agreement,
+        count(pro_lean) as count_pro_lean,
+        cast(sum(pro_lean) as decimal(38, 12)) as pro_lean,
+        count(leniency) as count_leniency,
+        sum(leniency) as leniency
 
     from debate_values
-    where run_tag in (select run_tag from intermediate.int_repeated_runs)
-    group by run_tag, role, member_id, topic_id, pro_model_id, con_model_id, source_debate_id
-
-    union all
-
-    select
-        run_tag, role, member_id, topic_id, pro_model_id, con_model_id, agreement, pro_lean, leniency
-
-    from debate_values
-    where run_tag not in (select run_tag from intermediate.int_repeated_runs)
+    group by run_tag, member_id, topic_id, pro_model_id, con_model_id, repeated_debate_id
 
 ),
 
 sums as (
 
     select
-        run_tag, role, member_id, topic_id, pro_model_id, con_model_id,
-        count(agreement) as count_agreement,
-        sum(cast(agreement as decimal(38, 12))) as agreement,
-        count(pro_lean) as count_pro_lean,
-        sum(cast(pro_lean as decimal(38, 12))) as pro_lean,
-        count(leniency) as count_leniency,
-        sum(cast(leniency as decimal(38, 12))) as leniency
+        run_tag, member_id, topic_id, pro_model_id, con_model_id,
+        macros.count_once(repeated_debate_id, count_agreement) as count_agreement,
+        macros.sum_once(repeated_debate_id, count_agreement, agreement) as agreement,
+        macros.count_once(repeated_debate_id, count_pro_lean) as count_pro_lean,
+        macros.sum_once(repeated_debate_id, count_pro_lean, pro_lean) as pro_lean,
+        macros.count_once(repeated_debate_id, count_leniency) as count_leniency,
+        macros.sum_once(repeated_debate_id, count_leniency, leniency) as leniency
 
-    from averaged
-    group by run_tag, role, member_id, topic_id, pro_model_id, con_model_id
+    from trials
+    group by run_tag, member_id, topic_id, pro_model_id, con_model_id
 
 ),
 
@@ -188,7 +194,7 @@ measured as (
 
 final as (
 
-    select run_tag, role, member_id, measure, topic_id, pro_model_id, con_model_id, count_debates, total
+    select run_tag, member_id, measure, topic_id, pro_model_id, con_model_id, count_debates, total
     from measured
     where count_debates > 0
 

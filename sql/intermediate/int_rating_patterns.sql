@@ -1,26 +1,46 @@
 -- One row per run, unit, cluster and list of ratings that a panel of two or more gave.
 with
 
+decided as (
+
+    select run_tag, debate_id, count_pro, count_tie, count_con, count_valid_verdicts
+    from marts.panel_winners
+    where winner <> 'no_decision' and count_valid_verdicts > 1
+
+),
+
 -- The first trial of each debate, and the first with a panel of its size, stand for the debate where debates are counted.
+trials as (
+
+    select
+        run_tag, debate_id,
+        row_number() over (
+            partition by run_tag, repeated.source_debate_id
+            order by debate_id
+        ) = 1 as is_first,
+        row_number() over (
+            partition by run_tag, repeated.source_debate_id, decided.count_valid_verdicts
+            order by debate_id
+        ) = 1 as is_first_of_size
+
+    from decided
+    inner join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
+
+),
+
 panels as (
 
     select
-        panel_winners.run_tag, panel_winners.debate_id, clusters.cluster_unit, clusters.cluster_id,
-        panel_winners.count_pro, panel_winners.count_tie, panel_winners.count_con,
+        run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id, decided.count_pro, decided.count_tie,
+        decided.count_con,
         teams.debate_id is not null as is_of_teams,
-        row_number() over (
-            partition by panel_winners.run_tag, clusters.source_debate_id
-            order by panel_winners.debate_id
-        ) = 1 as is_first,
-        row_number() over (
-            partition by panel_winners.run_tag, clusters.source_debate_id, panel_winners.count_valid_verdicts
-            order by panel_winners.debate_id
-        ) = 1 as is_first_of_size
+        coalesce(trials.is_first, true) as is_first,
+        coalesce(trials.is_first_of_size, true) as is_first_of_size
 
-    from marts.panel_winners
+    from decided
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    left join trials using (run_tag, debate_id)
     left join (select distinct run_tag, debate_id from marts.team_verdicts) as teams using (run_tag, debate_id)
-    where panel_winners.winner <> 'no_decision' and panel_winners.count_valid_verdicts > 1
 
 ),
 

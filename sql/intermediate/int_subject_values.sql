@@ -4,19 +4,18 @@ with
 topics as (
 
     select
-        members.kind, members.subject, measure_sums.member_id as model_id, measure_sums.measure, measure_sums.dimension,
-        cast(sum(measure_sums.count_debates) as bigint) as count_debates,
-        sum(measure_sums.total) as total
+        members.kind, members.subject, debater_sums.model_id, debater_sums.measure, debater_sums.dimension,
+        cast(sum(debater_sums.count_debates) as bigint) as count_debates,
+        sum(debater_sums.total) as total
 
     from intermediate.int_comparison_members as members
-    inner join intermediate.int_measure_sums as measure_sums using (run_tag)
+    inner join intermediate.int_debater_sums as debater_sums using (run_tag)
     left join staging.stg_topics as topics using (run_tag, topic_id)
-    where measure_sums.role = 'debater'
 
     -- A topic with a different motion is a different topic, even if the id is the same.
     group by
-        members.kind, members.subject, measure_sums.member_id, measure_sums.measure, measure_sums.dimension,
-        measure_sums.topic_id, coalesce(topics.motion, '')
+        members.kind, members.subject, debater_sums.model_id, debater_sums.measure, debater_sums.dimension,
+        debater_sums.topic_id, coalesce(topics.motion, '')
 
 ),
 

@@ -1,52 +1,41 @@
 -- One row per debater with a turn in a complete debate, and side; means are null for a side that it never played.
 with
 
-counted_turns as (
-
-    select turns.*
-    from staging.stg_turns as turns
-    inner join staging.stg_debates as debates using (run_tag, debate_id)
-    where debates.status = 'complete'
-
-),
-
-debater_sides as (
-
-    select distinct counted_turns.run_tag, counted_turns.model_id, sides.side
-    from counted_turns
-    cross join (values ('pro'), ('con')) as sides (side)
-
-),
-
 means as (
 
     select
-        run_tag, model_id, side,
+        turns.run_tag, turns.model_id, turns.side,
         -- Rounded to nanoseconds, because the last digits of a sum of floats depend on the order of the rows.
-        round(avg(duration_ms), 6) as mean_duration_ms,
-        avg(prompt_tokens) as mean_prompt_tokens,
-        avg(completion_tokens) as mean_completion_tokens,
-        cast(sum(cost_usd) as double) / count(cost_usd) as mean_cost_usd,
-        count(duration_ms) as count_timed,
-        greatest(count(prompt_tokens), count(completion_tokens)) as count_metered,
-        count(cost_usd) as count_priced
+        round(avg(turns.duration_ms), 6) as mean_duration_ms,
+        avg(turns.prompt_tokens) as mean_prompt_tokens,
+        avg(turns.completion_tokens) as mean_completion_tokens,
+        cast(sum(turns.cost_usd) as double) / count(turns.cost_usd) as mean_cost_usd,
+        count(turns.duration_ms) as count_timed,
+        greatest(count(turns.prompt_tokens), count(turns.completion_tokens)) as count_metered,
+        count(turns.cost_usd) as count_priced
 
-    from counted_turns
-    group by run_tag, model_id, side
+    from staging.stg_turns as turns
+    inner join staging.stg_debates as debates using (run_tag, debate_id)
+    where debates.status = 'complete'
+    group by turns.run_tag, turns.model_id, turns.side
 
 ),
 
 final as (
 
     select
-        debater_sides.run_tag, debater_sides.model_id, debater_sides.side, means.mean_duration_ms,
-        means.mean_prompt_tokens, means.mean_completion_tokens, means.mean_cost_usd,
-        coalesce(means.count_timed, 0) as count_timed,
-        coalesce(means.count_metered, 0) as count_metered,
-        coalesce(means.count_priced, 0) as count_priced
+        means.run_tag, means.model_id, sides.side,
+        max(case when means.side = sides.side then means.mean_duration_ms end) as mean_duration_ms,
+        max(case when means.side = sides.side then means.mean_prompt_tokens end) as mean_prompt_tokens,
+        max(case when means.side = sides.side then means.mean_completion_tokens end) as mean_completion_tokens,
+        max(case when means.side = sides.side then means.mean_cost_usd end) as mean_cost_usd,
+        max(case when means.side = sides.side then means.count_timed else 0 end) as count_timed,
+        max(case when means.side = sides.side then means.count_metered else 0 end) as count_metered,
+        max(case when means.side = sides.side then means.count_priced else 0 end) as count_priced
 
-    from debater_sides
-    left join means using (run_tag, model_id, side)
+    from means
+    cross join (values ('pro'), ('con')) as sides (side)
+    group by means.run_tag, means.model_id, sides.side
 
 )
 

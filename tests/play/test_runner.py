@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -301,18 +302,20 @@ def test_a_forfeit_lowers_the_rating_of_the_side_that_refused_and_raises_the_oth
     assert rows(root, "select distinct games from ratings.bradley_terry_terms") == [(12,)]
 
 
-def test_statistics_about_judges_do_not_see_forfeits(forfeited: tuple[Path, Done]):
+def test_statistics_about_judges_do_not_see_forfeits(forfeited: tuple[Path, Done], tmp_path: Path):
     root, _ = forfeited
     judged = "(select debate_id from raw.debates where status = 'complete')"
     for table in ("intermediate.int_decided_verdicts", "marts.debate_dimension_means", "marts.verdict_scores"):
         assert rows(root, f"select count(*) from {table} where debate_id not in {judged}") == [(0,)]
-    assert rows(
-        root,
-        "select sum(count_debates) from intermediate.int_judging_sums where role = 'panel' and measure = 'pro_lean'",
-    ) == [(4,)]
-    assert rows(root, "select sum(count_debates) from intermediate.int_measure_sums where measure = 'win_rate'") == [
+    assert rows(root, "select sum(count_debates) from intermediate.int_debater_sums where measure = 'win_rate'") == [
         (24,)
     ]
+    # Judging is added up only where there is a run to compare with.
+    shutil.copy(root / "warehouse" / "debatebench.duckdb", tmp_path)
+    with duckdb.connect(str(tmp_path / "debatebench.duckdb")) as con:
+        con.execute("insert into raw.runs select * replace ('other' as run_tag) from raw.runs")
+        panels = "select sum(count_debates) from intermediate.int_judging_sums where member_id = '' and measure = $1"
+        assert con.execute(panels, ["pro_lean"]).fetchall() == [(4,)]
 
 
 def test_every_place_that_shows_a_forfeited_debate_says_so(forfeited: tuple[Path, Done]):

@@ -21,14 +21,13 @@ LEFT_OUT = {
     "marts.attacked_debates.status": {"void", "forfeit"},
     "marts.decided_debates.winner": {"no_decision"},
     "marts.games.winner": {"no_decision"},
+    "intermediate.int_comparison_debates.winner": {"no_decision"},
     "marts.run_comparability.state": {"silent"},
     "marts.truncated_speeches.run_win_rate_gap_reason": {"always_truncated", "never_truncated"},
     "marts.panelbench_significance.trial_reason": {"few_topics"},
     "marts.judge_comparison.measure": {"dimension_score", "mean_score", "turn_cost_usd", "win_rate"},
     "marts.panel_comparison.measure": {"dimension_score", "leniency", "mean_score", "turn_cost_usd", "win_rate"},
     "marts.debater_comparison.measure": {"agreement", "leniency", "pro_lean"},
-    "marts.version_trend.measure": {"agreement", "leniency", "pro_lean"},
-    "intermediate.int_subject_values.measure": {"agreement", "leniency", "pro_lean"},
 }
 # A sentence for people, a number, or the text that stands for a missing value in a key.
 NOT_A_WORD = re.compile(r".*[.?!]|[-0-9.]*", re.DOTALL)

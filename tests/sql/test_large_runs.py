@@ -245,10 +245,10 @@ def test_ten_million_verdicts_have_the_alpha_of_exact_fractions(project: Project
             {size} - i % 4 % 3 - i % 5 % 2 as count_con, {size} as count_valid_verdicts, 'pro' as winner
         from range({period * periods}) as t(i);
         create table intermediate.int_clusters as
-        select run_tag, debate_id, debate_id as source_debate_id,
-            'topic' as cluster_unit, 't' || debate_id % 3 as cluster_id
+        select run_tag, debate_id, 'topic' as cluster_unit, 't' || debate_id % 3 as cluster_id
         from marts.panel_winners;
         create table intermediate.int_people_patterns {PATTERNS};
+        create table intermediate.int_repeated_debates (run_tag varchar, debate_id bigint, source_debate_id bigint);
         create table marts.team_verdicts (run_tag varchar, debate_id bigint, judge_id varchar, winner varchar);
         create table marts.verdict_scores as
         select 'r' as run_tag, i as debate_id, 'logic' as dimension,

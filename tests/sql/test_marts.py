@@ -75,12 +75,16 @@ def stored_warehouse_of(project: Project, *runs: Sequence[Record]) -> duckdb.Duc
     return con
 
 
+# They hold a run only where there is another to compare it with.
+COMPARED = {"intermediate.int_comparison_debates", "intermediate.int_judging_sums"}
+
+
 def contents(con: duckdb.DuckDBPyConnection, project: Project, run_tag: str) -> dict[str, list[tuple[Any, ...]]]:
     """Every row that every SQL model holds of one run."""
     return {
         name: con.execute(f"select * from {name} where run_tag = ? order by all", [run_tag]).fetchall()
         for name, model in project.models.items()
-        if is_about_a_run(model)
+        if is_about_a_run(model) and name not in COMPARED
     }
 
 

@@ -335,7 +335,7 @@ def test_no_interval_of_a_comparison_has_zero_width(alike: Warehouse) -> None:
 
 
 def test_every_data_test_holds_for_runs_without_spread(project: Project, alike: Warehouse) -> None:
-    steps = ("int_comparison_*", "int_judging_sums", "int_measure_sums", "int_rating_differences")
+    steps = ("int_comparison_*", "int_judging_sums", "int_debater_sums", "int_rating_differences")
     chosen = ["path:sql/ratings", "path:sql/marts/comparison", "run_power", *steps]
     found = run_data_tests(alike.con, project, select=chosen)
     assert [str(result) for result in found if result.status != "pass"] == []

@@ -8,7 +8,7 @@ steps as (
         macros.holm_step(p_value, (baseline_kind, baseline, candidate_kind, candidate, measure)) as step
 
     from intermediate.int_comparison_differences as comparison_differences
-    where role = 'judge'
+    where role = 'judge' and member_id <> ''
 
 ),
 

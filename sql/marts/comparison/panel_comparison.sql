@@ -5,4 +5,4 @@ select
     count_baseline_debates, count_candidate_debates, count_pairs, count_topics
 
 from intermediate.int_comparison_differences as comparison_differences
-where role = 'panel'
+where role = 'judge' and member_id = ''

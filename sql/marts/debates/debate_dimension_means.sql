@@ -1,35 +1,14 @@
 -- One row per complete debate and dimension: the panel's mean score for each side.
-with
+select
+    means.run_tag, means.debate_id, means.dimension, means.pro_mean_score, means.con_mean_score,
+    means.count_scored_verdicts, debates.pro_model_id, debates.con_model_id, debates.source_position,
+    -- A source may list the dimensions in a different order in each debate; a run has one order for all debates.
+    coalesce(
+        list_position(debates.dimension_order, means.dimension),
+        dimensions.source_position
+    ) as dimension_position
 
-means as (
-
-    select
-        run_tag, debate_id, dimension,
-        cast(sum(pro_score) as double) / count(*) as pro_mean_score,
-        cast(sum(con_score) as double) / count(*) as con_mean_score,
-        count(*) as count_scored_verdicts
-
-    from marts.verdict_scores
-    group by run_tag, debate_id, dimension
-
-),
-
-final as (
-
-    select
-        means.run_tag, means.debate_id, means.dimension, means.pro_mean_score, means.con_mean_score,
-        means.count_scored_verdicts, debates.pro_model_id, debates.con_model_id, debates.source_position,
-        -- A source may list the dimensions in a different order in each debate; a run has one order for all debates.
-        coalesce(
-            list_position(debates.dimension_order, means.dimension),
-            dimensions.source_position
-        ) as dimension_position
-
-    from means
-    inner join staging.stg_debates as debates using (run_tag, debate_id)
-    left join staging.stg_dimensions as dimensions using (run_tag, dimension)
-    where debates.status = 'complete'
-
-)
-
-select * from final
+from intermediate.int_dimension_means as means
+inner join staging.stg_debates as debates using (run_tag, debate_id)
+left join staging.stg_dimensions as dimensions using (run_tag, dimension)
+where debates.status = 'complete'
