@@ -41,7 +41,7 @@ static: $(VENV)/.installed-test
 check: static  ## Check style, types and architecture, and run the fast tests: about a minute
 	$(PYTEST) -m "not slow"
 
-test: static  ## Check style and types, then run the tests, with two inputs of those that take seconds for each
+test: static  ## Check style and types, then run the tests, without the exhaustive ones: about forty minutes
 	$(PYTEST) -m "not exhaustive"
 
 test-all: static  ## Check style and types, then run every test with every input: about an hour

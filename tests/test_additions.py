@@ -37,7 +37,6 @@ def test_the_table_has_all_kinds_of_additions():
     assert set(TABLE) == {*PACKAGED, "SQL model", "version of a rule", "rating", "page"}
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.parametrize("what", PACKAGED)
 def test_a_package_adds_one_by_its_files_and_one_line(what: str):
     files, line = TABLE[what]

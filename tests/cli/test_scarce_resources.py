@@ -166,7 +166,6 @@ def test_every_way_to_say_that_memory_ran_out_is_read_and_is_no_damage(error: Ex
     assert isinstance(out_of_memory(wrapped), OutOfMemoryError)
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     "error",
     [

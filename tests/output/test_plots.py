@@ -152,7 +152,6 @@ def test_a_run_without_data_has_sentences_instead_of_pictures(database: Path, tm
 # --- definitions --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("name", "text", "error"),
     [
