@@ -30,7 +30,6 @@ def landed(root: Path) -> list[str]:
         return [tag for (tag,) in con.execute("select run_tag from raw.runs order by 1").fetchall()]
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.slow
 @pytest.mark.parametrize("sql", [UNREADABLE, UNKNOWN])
 @pytest.mark.parametrize("options", [(), ("--dry-run",)])

@@ -97,7 +97,6 @@ ERRORS = {
 }
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.parametrize("command", ERRORS)
 def test_an_error_is_one_line_whatever_it_quotes(root: Path, command: str):
     done = debatebench_here(root, *ERRORS[command])

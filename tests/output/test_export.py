@@ -192,7 +192,6 @@ def damage_manifest(out: Path) -> None:
     (out / "manifest.json").write_text("{}")
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     "change",
     [add_file, add_folder, add_link, replace_by_link, change_file, list_others_file, damage_manifest],
@@ -373,7 +372,6 @@ def test_a_pattern_may_mean_landed_tables_and_sql_models(small: Workspace, tmp_p
     assert tables == {"raw/debates", "marts/debates", "staging/stg_debates"}
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.parametrize("select", [["raw.nothing"], ["raw"], ["nothing"], ["tag:none"]])
 def test_a_selection_of_nothing_is_refused(small: Workspace, tmp_path: Path, select: list[str]):
     with pytest.raises(UsageError, match="selects nothing"):

@@ -285,7 +285,6 @@ def test_hostile_names_form_no_markdown_and_no_front_matter(workspace: Workspace
 # --- the licence ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -112,7 +112,6 @@ def test_without_a_network_the_sentence_names_the_hub(
     assert (tmp_path / "d" / "README.md").is_file(), "the export stays"
 
 
-@pytest.mark.slow_inputs
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
