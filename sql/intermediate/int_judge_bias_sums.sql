@@ -26,19 +26,19 @@ debate_kinds as (
         run_tag, judge_id, cluster_unit, cluster_id, repeated_debate_id,
         unnest(
             [
-                {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of(0, score - others_score)},
-                {'bias': 'side_preference', 'measure': 'rate', 'sums': macros.sums_of(0, pro_wins)},
-                {'bias': 'side_lean', 'measure': 'mean', 'sums': macros.sums_of(0, pro_points - others_pro_points)},
+                {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of_one(score - others_score)},
+                {'bias': 'side_preference', 'measure': 'rate', 'sums': macros.sums_of_one(pro_wins)},
+                {'bias': 'side_lean', 'measure': 'mean', 'sums': macros.sums_of_one(pro_points - others_pro_points)},
                 {'bias': 'position', 'measure': 'slope', 'sums': macros.sums_of(pro_first, pro_wins)},
                 {
                     'bias': 'own_family_margin',
                     'measure': 'mean',
-                    'sums': macros.sums_of(0, own_side * (margin - neutral_margin))
+                    'sums': macros.sums_of_one(own_side * (margin - neutral_margin))
                 },
                 {
                     'bias': 'own_family_points',
                     'measure': 'mean',
-                    'sums': macros.sums_of(0, own_side * (pro_points - neutral_pro_points))
+                    'sums': macros.sums_of_one(own_side * (pro_points - neutral_pro_points))
                 },
                 {'bias': 'verbosity', 'measure': 'slope', 'sums': macros.sums_of(thousands, margin)},
                 {
@@ -47,8 +47,8 @@ debate_kinds as (
                     'sums': macros.sums_of(thousands, margin - others_margin)
                 },
                 {'bias': 'verbosity_correlation', 'measure': 'correlation', 'sums': macros.sums_of(thousands, margin)},
-                {'bias': 'longer_wins', 'measure': 'rate', 'sums': macros.sums_of(0, nullif(longer_points, 0.5))},
-                {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of(0, own_side * preference)}
+                {'bias': 'longer_wins', 'measure': 'rate', 'sums': macros.sums_of_one(nullif(longer_points, 0.5))},
+                {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of_one(own_side * preference)}
             ]
         ) as kind,
         count(people_pro_points) as count_people
@@ -78,15 +78,17 @@ kinds as (
 
 ),
 
--- Numbers instead of names, because each debate has many scores.
+-- Numbers instead of names, because each debate has many scores; any number will do.
 debates as materialized (
 
     select
         run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id,
         repeated.source_debate_id as repeated_debate_id,
-        row_number() over (order by run_tag, debate_id) as debate_number,
-        dense_rank() over (
-            order by run_tag, clusters.cluster_unit, clusters.cluster_id, repeated.source_debate_id
+        cast(row_number() over () as integer) as debate_number,
+        cast(
+            dense_rank() over (
+                order by run_tag, clusters.cluster_unit, clusters.cluster_id, repeated.source_debate_id
+            ) as integer
         ) as cluster_number
 
     from marts.panel_winners
@@ -96,15 +98,36 @@ debates as materialized (
 
 ),
 
+judges as materialized (
+
+    select
+        run_tag, judge_id,
+        cast(row_number() over () as integer) as judge_number
+
+    from staging.stg_judges
+
+),
+
+dimensions as materialized (
+
+    select
+        run_tag, dimension,
+        cast(row_number() over () as integer) as dimension_number
+
+    from staging.stg_dimensions
+
+),
+
 -- Joined before the scores become rows.
 opened as (
 
     select
-        debates.debate_number, debates.cluster_number, verdicts.judge_id,
+        run_tag, debates.debate_number, debates.cluster_number, judges.judge_number,
         unnest(verdicts.scores) as score
 
     from intermediate.int_panel_verdicts as verdicts
     inner join debates using (run_tag, debate_id)
+    inner join judges using (run_tag, judge_id)
     where verdicts.is_valid
 
 ),
@@ -113,56 +136,53 @@ opened as (
 scored as materialized (
 
     select
-        debate_number, cluster_number, judge_id,
-        score.dimension as dimension,
-        score.pro + score.con as score
+        opened.debate_number, opened.cluster_number, opened.judge_number, dimensions.dimension_number,
+        opened.score.pro + opened.score.con as score
 
     from opened
+    inner join dimensions on opened.run_tag = dimensions.run_tag and opened.score.dimension = dimensions.dimension
 
 ),
 
 panels as (
 
     select
-        debate_number, dimension,
+        debate_number, dimension_number,
         count(*) as count_verdicts,
         sum(score) as score
 
     from scored
-    group by debate_number, dimension
+    group by debate_number, dimension_number
 
 ),
 
 -- Above the mean of the other judges.
-dimensions as (
+above_others as (
 
     select
-        scored.cluster_number, scored.judge_id, scored.dimension,
+        scored.cluster_number, scored.judge_number, dimension_number,
         cast(
             0.5 * (scored.score - cast(panels.score - scored.score as double) / nullif(panels.count_verdicts - 1, 0))
             as decimal(18, 9)
-        ) as above_others
+        ) as points
 
     from scored
-    inner join panels using (debate_number, dimension)
+    inner join panels using (debate_number, dimension_number)
 
 ),
 
--- As `macros.sums_of`, without an x.
-debate_dimensions as (
+sums_above as (
 
     select
-        cluster_number, judge_id, dimension,
-        count(above_others) as n,
-        sum(above_others) as y,
-        sum(cast(above_others as decimal(19, 9)) * above_others) as yy
+        cluster_number, judge_number, dimension_number,
+        macros.sums_of_one(points) as sums
 
-    from dimensions
-    group by cluster_number, judge_id, dimension
+    from above_others
+    group by cluster_number, judge_number, dimension_number
 
 ),
 
-numbered as (
+clusters as (
 
     select distinct run_tag, cluster_unit, cluster_id, repeated_debate_id, cluster_number from debates
 
@@ -171,18 +191,17 @@ numbered as (
 by_dimension as (
 
     select
-        numbered.run_tag, debate_dimensions.judge_id, numbered.cluster_unit, numbered.cluster_id,
-        debate_dimensions.dimension,
-        macros.count_once(numbered.repeated_debate_id, n) as count_debates,
-        cast(sum(n) as bigint) as n,
-        sum(y) as y,
-        sum(yy) as yy
+        clusters.run_tag, judges.judge_id, clusters.cluster_unit, clusters.cluster_id, dimensions.dimension,
+        macros.count_once(clusters.repeated_debate_id, sums_above.sums.n) as count_debates,
+        cast(sum(sums_above.sums.n) as bigint) as n,
+        sum(sums_above.sums.y) as y,
+        sum(sums_above.sums.yy) as yy
 
-    from debate_dimensions
-    inner join numbered using (cluster_number)
-    group by
-        numbered.run_tag, debate_dimensions.judge_id, numbered.cluster_unit, numbered.cluster_id,
-        debate_dimensions.dimension
+    from sums_above
+    inner join clusters using (cluster_number)
+    inner join judges using (judge_number)
+    inner join dimensions using (dimension_number)
+    group by clusters.run_tag, judges.judge_id, clusters.cluster_unit, clusters.cluster_id, dimensions.dimension
 
 ),
 

@@ -2,19 +2,21 @@
 with
 
 -- Numbers instead of names, because several judges hear each debate.
-debates as (
+debates as materialized (
 
     select
         debates.run_tag, debates.debate_id, clusters.cluster_unit, clusters.cluster_id,
         debates.pro_model_id < debates.con_model_id as is_first,
-        dense_rank() over (
-            order by
-                debates.run_tag,
-                debates.topic_id,
-                least(debates.pro_model_id, debates.con_model_id),
-                greatest(debates.pro_model_id, debates.con_model_id)
+        cast(
+            dense_rank() over (
+                order by
+                    debates.run_tag,
+                    debates.topic_id,
+                    least(debates.pro_model_id, debates.con_model_id),
+                    greatest(debates.pro_model_id, debates.con_model_id)
+            ) as integer
         ) as pairing,
-        row_number() over (order by debates.schedule_position nulls last, debates.debate_id) as place
+        cast(row_number() over (order by debates.schedule_position nulls last, debates.debate_id) as integer) as place
 
     from marts.decided_debates as debates
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
@@ -26,8 +28,7 @@ debates as (
 verdicts as (
 
     select
-        decided_verdicts.run_tag, decided_verdicts.judge_id, decided_verdicts.winner,
-        debates.cluster_unit, debates.cluster_id, debates.is_first, debates.pairing,
+        decided_verdicts.judge_id, decided_verdicts.winner, debates.is_first, debates.pairing, debates.place,
         row_number() over (
             partition by decided_verdicts.judge_id, debates.pairing, debates.is_first order by debates.place
         ) as meeting
@@ -41,7 +42,7 @@ verdicts as (
 final as (
 
     select
-        verdicts.run_tag, verdicts.judge_id, verdicts.cluster_unit, verdicts.cluster_id,
+        debates.run_tag, verdicts.judge_id, debates.cluster_unit, debates.cluster_id,
         count(*) as count_pairs,
         count(case when verdicts.winner = 'pro' and swapped.winner = 'pro' then 1 end) as count_pro_both,
         count(case when verdicts.winner = 'con' and swapped.winner = 'con' then 1 end) as count_con_both,
@@ -60,8 +61,10 @@ final as (
         and verdicts.pairing = swapped.pairing
         and verdicts.meeting = swapped.meeting
 
+    inner join debates on verdicts.place = debates.place
+
     where verdicts.is_first and not swapped.is_first
-    group by verdicts.run_tag, verdicts.judge_id, verdicts.cluster_unit, verdicts.cluster_id
+    group by debates.run_tag, verdicts.judge_id, debates.cluster_unit, debates.cluster_id
 
 )
 

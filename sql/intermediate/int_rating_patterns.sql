@@ -110,8 +110,8 @@ debate_scores as (
 
     select
         run_tag, debate_id, dimension,
-        list_sort(list(pro_score)) as pro_scores,
-        list_sort(list(con_score)) as con_scores
+        list(pro_score) as pro_scores,
+        list(con_score) as con_scores
 
     from marts.verdict_scores
     group by run_tag, debate_id, dimension
@@ -150,17 +150,42 @@ side_lists as (
 
 ),
 
+-- Sorted after they are counted: there are fewer of them.
+unsorted_patterns as (
+
+    select
+        run_tag, dimension, cluster_unit, cluster_id, ratings,
+        count(*) as count_rated,
+        count(case when is_first then 1 end) as count_first,
+        count(case when is_first_of_size then 1 end) as count_first_of_size
+
+    from side_lists
+    group by run_tag, dimension, cluster_unit, cluster_id, ratings
+
+),
+
+sorted_patterns as (
+
+    select
+        run_tag, dimension, cluster_unit, cluster_id,
+        list_sort(ratings) as ratings,
+        count_rated, count_first, count_first_of_size
+
+    from unsorted_patterns
+
+),
+
 score_patterns as (
 
     select
         run_tag,
         dimension as unit,
         cluster_unit, cluster_id, ratings,
-        count(*) as count_rated,
-        count(case when is_first then 1 end) as count_first,
-        count(case when is_first_of_size then 1 end) as count_first_of_size
+        cast(sum(count_rated) as bigint) as count_rated,
+        cast(sum(count_first) as bigint) as count_first,
+        cast(sum(count_first_of_size) as bigint) as count_first_of_size
 
-    from side_lists
+    from sorted_patterns
     group by run_tag, dimension, cluster_unit, cluster_id, ratings
 
 ),
