@@ -1,27 +1,13 @@
 -- One row per run, dimension and cluster with a decided debate of two sides: sums for covariances of the score gaps.
 with
 
-totals as materialized (
-
-    select
-        run_tag, debate_id,
-        sum(count_dimensions) as count_dimensions,
-        cast(sum(pro_total - con_total) as double) as gap,
-        max(gap_total) as largest
-
-    from intermediate.int_verdict_totals
-    where is_valid and count_dimensions > 0
-    group by run_tag, debate_id
-
-),
-
 units as (
 
     select
         run_tag,
-        max(largest) as largest
+        cast(max(largest_gap) as double) as largest
 
-    from totals
+    from intermediate.int_debate_means
     group by run_tag
 
 ),
@@ -34,11 +20,13 @@ debates as materialized (
         run_tag, debate_id, clusters.cluster_unit, clusters.cluster_id,
         repeated.source_debate_id as repeated_debate_id,
         cast(case decided.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(18, 9)) as points,
-        cast(totals.count_dimensions * nullif(units.largest, 0) as double) as divisor,
-        coalesce(cast(totals.gap / divisor as decimal(18, 9)), 0) as whole
+        means.count_scores * nullif(units.largest, 0) as divisor,
+        coalesce(
+            cast((means.pro_mean_score - means.con_mean_score) / nullif(units.largest, 0) as decimal(18, 9)), 0
+        ) as whole
 
     from marts.decided_debates as decided
-    inner join totals using (run_tag, debate_id)
+    inner join intermediate.int_debate_means as means using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     inner join units using (run_tag)
     left join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
