@@ -310,7 +310,7 @@ def test_the_unsuffixed_name_is_the_latest_version(tiny: duckdb.DuckDBPyConnecti
     for name in ("judge_verdicts", "panel_winners"):
         assert (
             tiny.execute(f"select * from marts.{name} order by all").fetchall()
-            == tiny.execute(f"select * from marts.{name}_v2 order by all").fetchall()
+            == tiny.execute(f"select * from marts.{name}_v4 order by all").fetchall()
         )
 
 
