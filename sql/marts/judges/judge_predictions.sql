@@ -37,6 +37,7 @@ verdicts as (
         judges.method, judges.is_baseline, sources.source_run_tag, sources.source_debate_id, sources.trial,
         people.debate_id is not null as has_truth,
         weakened.debate_id is not null as has_weakness,
+        repeated.debate_id is not null as is_repeated,
         dimensions.dimension,
         case debates.format when 'two_sided' then dimensions.tie_band else 0 end as tie_band,
         case dimensions.dimension when 'overall' then verdicts.declared_winner end as declared_winner,
@@ -66,6 +67,7 @@ verdicts as (
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
     left join intermediate.int_truth_debates as people using (run_tag, debate_id)
     left join intermediate.int_weakness_debates as weakened using (run_tag, debate_id)
+    left join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
     inner join intermediate.int_predicted_dimensions as dimensions using (run_tag)
     left join weights using (run_tag)
     left join noted using (run_tag, debate_id, judge_id, dimension)
@@ -133,7 +135,7 @@ final as (
 
     select
         run_tag, debate_id, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, trial,
-        presented_first, dimension, is_valid, has_truth, has_weakness,
+        presented_first, dimension, is_valid, has_truth, has_weakness, is_repeated,
         cast(pro_score as double) as pro_score,
         cast(con_score as double) as con_score,
         score_comparison, score_positions, direct_prediction, direct_positions,

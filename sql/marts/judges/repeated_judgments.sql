@@ -5,14 +5,13 @@ predictions as (
 
     select
         predictions.run_tag, predictions.judge_id, predictions.method, predictions.dimension,
-        repeated.source_debate_id, clusters.cluster_unit, clusters.cluster_id, predictions.presented_first,
+        predictions.source_debate_id, clusters.cluster_unit, clusters.cluster_id, predictions.presented_first,
         coalesce(array_to_string(predictions.predicted_positions, ' '), predictions.prediction) as predicted,
         predictions.pro_score - predictions.con_score as score_difference
 
     from marts.judge_predictions as predictions
-    inner join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    where predictions.prediction is not null
+    where predictions.is_repeated and predictions.prediction is not null
 
 ),
 
