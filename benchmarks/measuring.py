@@ -115,11 +115,15 @@ def adopt_orphans() -> None:
 
 
 def _children() -> set[int]:
-    """The children of this process; none where Linux does not list them."""
-    lists = Path("/proc/self/task").glob("*/children")
-    with contextlib.suppress(OSError):
-        return {int(pid) for each in lists for pid in each.read_text().split()}
-    return set()
+    """The children of this process; none where there is no /proc."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        # It may have ended since. /proc/self/task/*/children can leave some out while threads and children end.
+        with contextlib.suppress(OSError):
+            _state, parent, *_ = stat.read_text(errors="replace").rpartition(")")[2].split()
+            if int(parent) == os.getpid():
+                found.add(int(stat.parent.name))
+    return found
 
 
 def _left_behind(others: set[int]) -> Iterator[resource.struct_rusage]:

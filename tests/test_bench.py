@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -171,6 +173,8 @@ def test_what_a_command_leaves_behind_counts(tmp_path: Path):
     # In a process of its own: who adopts orphans does so for the rest of its life.
     code = f"""
 import sys
+import threading
+import time
 from measuring import Command, adopt_orphans, measured
 adopt_orphans()
 print(measured(Command([sys.executable, "-c", {ORPHAN!r}])).cpu_s)
@@ -178,6 +182,22 @@ print(measured(Command([sys.executable, "-c", {ORPHAN!r}])).cpu_s)
     environ = {**os.environ, "PYTHONPATH": str(BENCHMARKS)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environ, check=True)
     assert float(done.stdout) >= 0.3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the children of a process")
+def test_a_child_is_known_while_threads_come_and_go(bench: ModuleType):
+    """A command would wait for ever for a child that it takes for one that was left behind."""
+    measuring = sys.modules["measuring"]
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        for _ in range(100):
+            threads = [threading.Thread(target=time.sleep, args=(0.0003,)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            assert child.pid in measuring._children()
+            for thread in threads:
+                thread.join()
+        child.communicate(b"\n")
+    assert child.pid not in measuring._children()
 
 
 # --- Figures ---
