@@ -8,11 +8,6 @@ totals as (
         cast(sum(pro_total) as double) / sum(count_dimensions) as pro_mean_score,
         cast(sum(con_total) as double) / sum(count_dimensions) as con_mean_score,
         cast(sum(count_dimensions) as bigint) as count_scores,
-        count(*) as count_scored_verdicts,
-        sum(macros.verdict_score(cast(pro_total as double) / count_dimensions, cast(con_total as double) / count_dimensions))
-            as score_total,
-        sum(macros.verdict_margin(cast(pro_total as double) / count_dimensions, cast(con_total as double) / count_dimensions))
-            as margin_total,
         max(gap_total) as largest_gap
 
     from intermediate.int_verdict_totals
@@ -25,8 +20,7 @@ final as (
 
     select
         run_tag, debate_id, debates.pro_model_id, debates.con_model_id, debates.trial,
-        totals.pro_mean_score, totals.con_mean_score, totals.count_scores, totals.count_scored_verdicts,
-        totals.score_total, totals.margin_total, totals.largest_gap
+        totals.pro_mean_score, totals.con_mean_score, totals.count_scores, totals.largest_gap
 
     from staging.stg_debates as debates
     inner join totals using (run_tag, debate_id)

@@ -11,9 +11,7 @@ select
             when 'con' then panel_winners.winner_without_con
             when 'tie' then panel_winners.winner_without_tie
         end
-    ) as winner_without,
-    panel_winners.count_pro, panel_winners.count_tie,
-    panel_winners.count_valid_verdicts as count_verdicts
+    ) as winner_without
 
 from marts.judge_verdicts
 inner join marts.panel_winners using (run_tag, debate_id)

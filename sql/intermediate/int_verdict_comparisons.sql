@@ -1,6 +1,12 @@
 -- One row per valid verdict in a decided debate, with the means of the other judges of the debate.
 with
 
+own_family as materialized (
+
+    select * from intermediate.int_own_family
+
+),
+
 -- Characters are counted, because tokens are often unknown and may include reasoning that judges do not see.
 speeches as (
 
@@ -35,133 +41,111 @@ people as (
 
 ),
 
--- A judge with a debater of its own family on one side is not used as a reference for another judge.
-relatives as materialized (
-
-    select
-        run_tag, debate_id, judge_id,
-        any_value(
-            cast(case verdicts.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(18, 9))
-        ) as pro_points,
-        any_value(case family.model_id when debates.pro_model_id then 1 else -1 end) as own_side
-
-    from intermediate.int_own_family as family
-    inner join intermediate.int_decided_verdicts as verdicts using (run_tag, judge_id)
-    inner join staging.stg_debates as debates using (run_tag, debate_id)
-
-    where
-        family.model_id in (debates.pro_model_id, debates.con_model_id)
-        and debates.pro_model_id <> debates.con_model_id
-
-    group by run_tag, debate_id, judge_id
-    -- A judge with relatives on both sides is neutral.
-    having count(*) = 1
-
-),
-
-relatives_of_debates as (
-
-    select
-        run_tag, debate_id,
-        count(*) as count_verdicts,
-        sum(relatives.pro_points) as points_total,
-        count(scores.pro_mean_score) as count_scored,
-        coalesce(sum(macros.verdict_margin(scores.pro_mean_score, scores.con_mean_score)), 0) as margin_total
-
-    from relatives
-    inner join marts.judge_verdicts_v4 as scores using (run_tag, debate_id, judge_id)
-    group by run_tag, debate_id
-
-),
-
-own_sides as (
-
-    select
-        run_tag, debate_id, relatives.judge_id, relatives.own_side,
-        others.count_verdicts as count_relatives,
-        others.points_total as relatives_points,
-        others.count_scored as count_scored_relatives,
-        others.margin_total as relatives_margin,
-        cast(people.pro_points as decimal(18, 9)) as people_pro_points
-
-    from relatives
-    inner join relatives_of_debates as others using (run_tag, debate_id)
-    left join people using (run_tag, debate_id)
-
-),
-
 -- What is known of a debate, before it is joined to its verdicts, of which there are more.
 debates as (
 
     select
-        run_tag, debate_id, clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
+        debates.run_tag, debates.debate_id, clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
+        debates.pro_model_id, debates.con_model_id,
         debates.format = 'two_sided' as is_two_sided,
-        means.count_scored_verdicts as count_scored,
-        means.score_total, means.margin_total,
         cast(case when debates.format = 'two_sided' then speeches.length_difference end as bigint) as length_difference,
         speeches.opening_side
 
     from staging.stg_debates as debates
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    left join intermediate.int_debate_means as means using (run_tag, debate_id)
     left join speeches using (run_tag, debate_id)
 
 ),
 
--- Exact to nine decimals, so that sums do not depend on the order of rows. What the panel gave in total is stored.
-verdicts as (
+-- Exact to nine decimals, so that sums do not depend on the order of rows.
+verdicts as materialized (
 
     select
-        run_tag, debate_id, debates.source_debate_id, debates.cluster_unit, debates.cluster_id, judge_id,
-        verdicts.winner,
+        decided_verdicts.run_tag, decided_verdicts.debate_id, debates.source_debate_id,
+        debates.cluster_unit, debates.cluster_id, decided_verdicts.judge_id, decided_verdicts.winner,
         -- Null for four teams, whose winner is not a side.
+        cast(
+            case
+                when debates.is_two_sided
+                    then case decided_verdicts.winner when 'pro' then 1 when 'con' then 0 else 0.5 end
+            end as decimal(18, 9)
+        ) as pro_points,
+        cast(
+            (verdict_totals.pro_total + verdict_totals.con_total) / 2 / nullif(verdict_totals.count_dimensions, 0)
+            as decimal(18, 9)
+        ) as score,
+        cast(
+            (verdict_totals.pro_total - verdict_totals.con_total) / nullif(verdict_totals.count_dimensions, 0)
+            as decimal(18, 9)
+        ) as margin,
         case
-            when debates.is_two_sided
-                then cast(case verdicts.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(18, 9))
-        end as pro_points,
-        macros.verdict_score(scores.pro_mean_score, scores.con_mean_score) as score,
-        macros.verdict_margin(scores.pro_mean_score, scores.con_mean_score) as margin,
-        verdicts.count_verdicts,
-        cast(verdicts.count_pro + 0.5 * verdicts.count_tie as decimal(18, 9)) as points_total,
-        debates.count_scored, debates.score_total, debates.margin_total, debates.length_difference,
+            when pro_family.judge_id is not null and con_family.judge_id is null then 1
+            when pro_family.judge_id is null and con_family.judge_id is not null then -1
+        end as own_side,
+        debates.length_difference,
         -- If the source does not say, judges are assumed to have read the turns in order.
-        coalesce(scores.presented_first, debates.opening_side) as presented_first
+        coalesce(verdict_totals.presented_first, debates.opening_side) as presented_first
 
-    from intermediate.int_decided_verdicts as verdicts
-    inner join marts.judge_verdicts_v4 as scores using (run_tag, debate_id, judge_id)
+    from intermediate.int_decided_verdicts as decided_verdicts
     inner join debates using (run_tag, debate_id)
+    inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id, judge_id)
+
+    left join own_family as pro_family
+        on decided_verdicts.run_tag = pro_family.run_tag
+        and decided_verdicts.judge_id = pro_family.judge_id
+        and debates.pro_model_id = pro_family.model_id
+
+    left join own_family as con_family
+        on decided_verdicts.run_tag = con_family.run_tag
+        and decided_verdicts.judge_id = con_family.judge_id
+        and debates.con_model_id = con_family.model_id
+
+),
+
+-- A judge with a debater of its own family on one side is not used as a reference for another judge.
+panels as (
+
+    select
+        run_tag, debate_id,
+        count(*) as count_verdicts,
+        sum(pro_points) as pro_points,
+        count(score) as count_scored,
+        sum(score) as score,
+        sum(margin) as margin,
+        count(case when own_side is null then 1 end) as count_neutral,
+        sum(case when own_side is null then pro_points end) as neutral_points,
+        count(case when own_side is null then margin end) as count_neutral_scored,
+        sum(case when own_side is null then margin end) as neutral_margin
+
+    from verdicts
+    group by run_tag, debate_id
 
 ),
 
 final as (
 
     select
-        run_tag, debate_id, verdicts.source_debate_id, verdicts.cluster_unit, verdicts.cluster_id, judge_id,
-        verdicts.winner, verdicts.pro_points, verdicts.score, verdicts.margin,
-        cast((verdicts.points_total - verdicts.pro_points) / nullif(verdicts.count_verdicts - 1, 0) as decimal(18, 9))
+        verdicts.run_tag, verdicts.debate_id, verdicts.source_debate_id, verdicts.cluster_unit,
+        verdicts.cluster_id, verdicts.judge_id, verdicts.winner, verdicts.pro_points, verdicts.score,
+        verdicts.margin,
+        cast((panels.pro_points - verdicts.pro_points) / nullif(panels.count_verdicts - 1, 0) as decimal(18, 9))
             as others_pro_points,
-        cast((verdicts.score_total - verdicts.score) / nullif(verdicts.count_scored - 1, 0) as decimal(18, 9))
-            as others_score,
-        cast((verdicts.margin_total - verdicts.margin) / nullif(verdicts.count_scored - 1, 0) as decimal(18, 9))
+        cast((panels.score - verdicts.score) / nullif(panels.count_scored - 1, 0) as decimal(18, 9)) as others_score,
+        cast((panels.margin - verdicts.margin) / nullif(panels.count_scored - 1, 0) as decimal(18, 9))
             as others_margin,
-        own_sides.own_side,
-        cast(
-            case when verdicts.pro_points is not null
-                then
-                    (verdicts.points_total - own_sides.relatives_points)
-                    / nullif(verdicts.count_verdicts - own_sides.count_relatives, 0)
-            end
-            as decimal(18, 9)
-        ) as neutral_pro_points,
-        cast(
-            (verdicts.margin_total - own_sides.relatives_margin)
-            / nullif(verdicts.count_scored - own_sides.count_scored_relatives, 0)
-            as decimal(18, 9)
-        ) as neutral_margin,
-        own_sides.people_pro_points, verdicts.length_difference, verdicts.presented_first
+        verdicts.own_side,
+        case when verdicts.own_side is not null
+            then cast(panels.neutral_points / nullif(panels.count_neutral, 0) as decimal(18, 9))
+        end as neutral_pro_points,
+        case when verdicts.own_side is not null
+            then cast(panels.neutral_margin / nullif(panels.count_neutral_scored, 0) as decimal(18, 9))
+        end as neutral_margin,
+        case when verdicts.own_side is not null then cast(people.pro_points as decimal(18, 9)) end as people_pro_points,
+        verdicts.length_difference, verdicts.presented_first
 
     from verdicts
-    left join own_sides using (run_tag, debate_id, judge_id)
+    inner join panels using (run_tag, debate_id)
+    left join people using (run_tag, debate_id)
 
 )
 
