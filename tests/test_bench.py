@@ -173,8 +173,6 @@ def test_what_a_command_leaves_behind_counts(tmp_path: Path):
     # In a process of its own: who adopts orphans does so for the rest of its life.
     code = f"""
 import sys
-import threading
-import time
 from measuring import Command, adopt_orphans, measured
 adopt_orphans()
 print(measured(Command([sys.executable, "-c", {ORPHAN!r}])).cpu_s)
