@@ -4,9 +4,7 @@ with
 measured as (
 
     select
-        verdict_comparisons.*,
-        -- Null where a debate has one trial, and need not be told apart.
-        repeated.source_debate_id as repeated_debate_id,
+        *,
         -- Null for a tie.
         nullif(pro_points, 0.5) as pro_wins,
         case presented_first when 'pro' then 1 when 'con' then 0 end as pro_first,
@@ -14,43 +12,26 @@ measured as (
         case when length_difference > 0 then pro_points when length_difference < 0 then 1 - pro_points end as longer_points,
         pro_points - coalesce(people_pro_points, neutral_pro_points) as preference
 
-    from intermediate.int_verdict_comparisons as verdict_comparisons
-    left join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
+    from intermediate.int_verdict_comparisons
 
 ),
 
--- A kind of bias is a y that should be `neutral` on average, or should not correlate with an x.
-debate_kinds as (
+-- A kind of bias is a y that should be `neutral` on average, or should not correlate with an x. Each kind has a column of
+-- its own, so that a query of one kind adds up only that.
+sums as materialized (
 
     select
         run_tag, judge_id, cluster_unit, cluster_id, repeated_debate_id,
-        unnest(
-            [
-                {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of_one(score - others_score)},
-                {'bias': 'side_preference', 'measure': 'rate', 'sums': macros.sums_of_one(pro_wins)},
-                {'bias': 'side_lean', 'measure': 'mean', 'sums': macros.sums_of_one(pro_points - others_pro_points)},
-                {'bias': 'position', 'measure': 'slope', 'sums': macros.sums_of(pro_first, pro_wins)},
-                {
-                    'bias': 'own_family_margin',
-                    'measure': 'mean',
-                    'sums': macros.sums_of_one(own_side * (margin - neutral_margin))
-                },
-                {
-                    'bias': 'own_family_points',
-                    'measure': 'mean',
-                    'sums': macros.sums_of_one(own_side * (pro_points - neutral_pro_points))
-                },
-                {'bias': 'verbosity', 'measure': 'slope', 'sums': macros.sums_of(thousands, margin)},
-                {
-                    'bias': 'verbosity_beyond_others',
-                    'measure': 'slope',
-                    'sums': macros.sums_of(thousands, margin - others_margin)
-                },
-                {'bias': 'verbosity_correlation', 'measure': 'correlation', 'sums': macros.sums_of(thousands, margin)},
-                {'bias': 'longer_wins', 'measure': 'rate', 'sums': macros.sums_of_one(nullif(longer_points, 0.5))},
-                {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of_one(own_side * preference)}
-            ]
-        ) as kind,
+        macros.sums_of_one(score - others_score) as leniency,
+        macros.sums_of_one(pro_wins) as side_preference,
+        macros.sums_of_one(pro_points - others_pro_points) as side_lean,
+        macros.sums_of(pro_first, pro_wins) as position,
+        macros.sums_of_one(own_side * (margin - neutral_margin)) as own_family_margin,
+        macros.sums_of_one(own_side * (pro_points - neutral_pro_points)) as own_family_points,
+        macros.sums_of(thousands, margin) as verbosity,
+        macros.sums_of(thousands, margin - others_margin) as verbosity_beyond_others,
+        macros.sums_of_one(nullif(longer_points, 0.5)) as longer_wins,
+        macros.sums_of_one(own_side * preference) as own_family_preference,
         count(people_pro_points) as count_people
 
     from measured
@@ -58,23 +39,47 @@ debate_kinds as (
 
 ),
 
+debate_kinds as (
+
+    select 'leniency' as bias, 'mean' as measure, leniency as kind, * from sums
+    union all
+    select 'side_preference' as bias, 'rate' as measure, side_preference as kind, * from sums
+    union all
+    select 'side_lean' as bias, 'mean' as measure, side_lean as kind, * from sums
+    union all
+    select 'position' as bias, 'slope' as measure, position as kind, * from sums
+    union all
+    select 'own_family_margin' as bias, 'mean' as measure, own_family_margin as kind, * from sums
+    union all
+    select 'own_family_points' as bias, 'mean' as measure, own_family_points as kind, * from sums
+    union all
+    select 'verbosity' as bias, 'slope' as measure, verbosity as kind, * from sums
+    union all
+    select 'verbosity_beyond_others' as bias, 'slope' as measure, verbosity_beyond_others as kind, * from sums
+    union all
+    select 'verbosity_correlation' as bias, 'correlation' as measure, verbosity as kind, * from sums
+    union all
+    select 'longer_wins' as bias, 'rate' as measure, longer_wins as kind, * from sums
+    union all
+    select 'own_family_preference' as bias, 'mean' as measure, own_family_preference as kind, * from sums
+
+),
+
 kinds as (
 
     select
-        run_tag, judge_id, cluster_unit, cluster_id,
-        kind.bias as bias,
-        kind.measure as measure,
-        macros.count_once(repeated_debate_id, kind.sums.n) as count_debates,
-        cast(sum(kind.sums.n) as bigint) as n,
-        sum(kind.sums.x) as x,
-        sum(kind.sums.y) as y,
-        sum(kind.sums.xx) as xx,
-        sum(kind.sums.xy) as xy,
-        sum(kind.sums.yy) as yy,
+        run_tag, judge_id, cluster_unit, cluster_id, bias, measure,
+        macros.count_once(repeated_debate_id, kind.n) as count_debates,
+        cast(sum(kind.n) as bigint) as n,
+        sum(kind.x) as x,
+        sum(kind.y) as y,
+        sum(kind.xx) as xx,
+        sum(kind.xy) as xy,
+        sum(kind.yy) as yy,
         macros.count_once(repeated_debate_id, count_people) as count_people_debates
 
     from debate_kinds
-    group by run_tag, judge_id, cluster_unit, cluster_id, kind.bias, kind.measure
+    group by run_tag, judge_id, cluster_unit, cluster_id, bias, measure
 
 ),
 

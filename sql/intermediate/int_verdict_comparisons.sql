@@ -45,14 +45,17 @@ people as (
 debates as (
 
     select
-        debates.run_tag, debates.debate_id, clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
-        debates.pro_model_id, debates.con_model_id,
+        debates.run_tag, debates.debate_id, clusters.cluster_unit, clusters.cluster_id, debates.pro_model_id,
+        debates.con_model_id,
+        -- Null where a debate has one trial, and need not be told apart.
+        repeated.source_debate_id as repeated_debate_id,
         debates.format = 'two_sided' as is_two_sided,
         cast(case when debates.format = 'two_sided' then speeches.length_difference end as bigint) as length_difference,
         speeches.opening_side
 
     from staging.stg_debates as debates
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    left join intermediate.int_repeated_debates as repeated using (run_tag, debate_id)
     left join speeches using (run_tag, debate_id)
 
 ),
@@ -61,7 +64,7 @@ debates as (
 verdicts as materialized (
 
     select
-        decided_verdicts.run_tag, decided_verdicts.debate_id, debates.source_debate_id,
+        decided_verdicts.run_tag, decided_verdicts.debate_id, debates.repeated_debate_id,
         debates.cluster_unit, debates.cluster_id, decided_verdicts.judge_id, decided_verdicts.winner,
         -- Null for four teams, whose winner is not a side.
         cast(
@@ -125,7 +128,7 @@ panels as (
 final as (
 
     select
-        verdicts.run_tag, verdicts.debate_id, verdicts.source_debate_id, verdicts.cluster_unit,
+        verdicts.run_tag, verdicts.debate_id, verdicts.repeated_debate_id, verdicts.cluster_unit,
         verdicts.cluster_id, verdicts.judge_id, verdicts.winner, verdicts.pro_points, verdicts.score,
         verdicts.margin,
         cast((panels.pro_points - verdicts.pro_points) / nullif(panels.count_verdicts - 1, 0) as decimal(18, 9))
