@@ -434,6 +434,13 @@ def test_terminal_asks_answers_and_goes_on_after_errors(terminal: Terminal):
     assert terminal.leave("\x04") == 0
 
 
+def test_a_description_is_whole_at_a_terminal(terminal: Terminal):
+    shown = terminal.type(".describe judge_bias\n")
+    assert "…" not in shown
+    assert "the share of its decisive verdicts for the side that spoke longer." in " ".join(shown.split())
+    assert terminal.leave(".quit\n") == 0
+
+
 def test_tab_completes_from_the_catalogue(terminal: Terminal):
     terminal.type("select count(*) as n from original.winner_c\t", until="original.winner_counts")
     assert "\n6\n1 row" in terminal.type(";\n")

@@ -190,6 +190,31 @@ def test_describe_shows_the_text_the_key_the_values_and_the_questions(two_runs: 
     assert "marts.topic_winrate or original.topic_winrate?" in done.err
 
 
+@pytest.mark.parametrize("name", ["judge_bias.bias", "marts.judge_bias.bias", "MARTS.Judge_Bias.BIAS"])
+def test_describe_takes_a_column_as_find_names_it(two_runs: Path, name: str):
+    (row,) = ask(two_runs, f".describe {name}")
+    assert (row["column"], row["type"]) == ("bias", "VARCHAR")
+    assert "`longer_wins`: " in row["description"]
+    assert "marts.judge_bias.bias (column of a view)." in debatebench_here(two_runs, "query", f".describe {name}").out
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("judge_bais", "No table or view 'judge_bais'; .tables lists them. Did you mean 'judge_bias'?"),
+        ("mart.judge_bias", "No table or view 'mart.judge_bias'; .tables lists them. Did you mean 'marts.judge_bias'?"),
+        ("xyzzy", "No table or view 'xyzzy'; .tables lists them.\n"),
+        ("judge_bias.bais", "marts.judge_bias has no column 'bais'. Known: run_tag, "),
+        ("topic_winrate.run_tag", "marts.topic_winrate or original.topic_winrate?"),
+        ("judge_bias leaderboard", "Name one table or view, as in .describe leaderboard"),
+    ],
+)
+def test_describe_says_what_is_wrong_with_a_name(two_runs: Path, name: str, complaint: str):
+    done = debatebench_here(two_runs, "query", f".describe {name}")
+    assert (done.code, done.out) == (2, "")
+    assert complaint in done.err
+
+
 def test_only_commands_that_look_around_are_a_query(two_runs: Path, tmp_path: Path):
     for words, complaint in (
         ([".limit 3"], "other commands are for `debatebench sql`"),
