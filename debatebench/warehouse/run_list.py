@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from debatebench.journal.reading import is_played_now
 from debatebench.journal.shards import count_here, is_any_played, journals_of
@@ -174,7 +174,7 @@ def _source_of(workspace: Workspace, run_tag: str) -> str | None:
         with closing(open_for_query(workspace.database)) as con:
             if run_tag in landed_tags(con):
                 found = con.execute("select source_run_tag from raw.runs where run_tag = ?", [run_tag]).fetchall()
-                return found[0][0]
+                return cast("str | None", found[0][0])
     return judged_run(archived_source(workspace, run_tag))
 
 
