@@ -120,6 +120,8 @@ class Comparison:
     names, `flipped` those of `marts.debate_comparison`, whose counts are `debates`. `sql_models` names the versions of
     the rules for winners behind all numbers. `unfinished` are runs with planned debates that are not complete, and
     `pools` are the rows of `marts.version_warnings` about the versions.
+
+    As text, and in a notebook, it is its sentences and the debaters' differences, as `debatebench compare` prints them.
     """
 
     baseline: Subject
@@ -138,6 +140,16 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<{self.baseline} and {self.candidate}: {counted(len(self.debaters), 'row')} about debaters>"
+
+    def __str__(self) -> str:
+        from debatebench.query.comparison_text import plain_text
+
+        return plain_text(self)
+
+    def _repr_html_(self) -> str:
+        from debatebench.query.comparison_text import html
+
+        return html(self)
 
     def basis(self) -> str:
         """What the differences between debaters rest on, in sentences: that can be said, like for like or not."""
