@@ -41,6 +41,7 @@ Ctrl-C discards the input or stops the query. Tab completes names.
 """
 
 
+FORMAT_COMMANDS = (".format", ".mode")
 _NAME_ONE = "Name one table or view, as in .describe leaderboard"
 
 
@@ -80,8 +81,7 @@ class SqlSession:
             ".describe": self._describe,
             ".schema": self._describe,
             ".find": self._find,
-            ".format": self._set_format,
-            ".mode": self._set_format,
+            **dict.fromkeys(FORMAT_COMMANDS, self._set_format),
             ".limit": self._set_limit,
             ".timeout": self._set_timeout,
             ".param": self._set_param,
@@ -125,7 +125,7 @@ class SqlSession:
             return completions.candidates(word, "\n".join([*self._lines, before]))
         if not before.strip():
             return [f"{command} " for command in self._commands if command.startswith(word)]
-        if before.split()[0] in (".format", ".mode"):
+        if before.split()[0] in FORMAT_COMMANDS:
             return [name for name in FORMATS if name.startswith(word)]
         return completions.tables(word) if before.split()[0] in (".describe", ".schema", ".tables") else []
 
@@ -274,10 +274,8 @@ class SqlSession:
     def _set_format(self, argument: str) -> None:
         if not argument:
             self._note(f"format {self.settings.format}")
-        elif SHORT_NAMES.get(argument, argument) not in FORMATS:
-            raise UsageError(f"No format '{argument}'.{known_names(argument, FORMATS)}")
         else:
-            self.settings.format = SHORT_NAMES.get(argument, argument)
+            self.settings.format = format_called(argument).value
 
     def _set_limit(self, argument: str) -> None:
         if not argument:
@@ -311,6 +309,14 @@ class SqlSession:
 
     def _quit(self, _argument: str) -> None:
         raise LeaveSession
+
+
+def format_called(name: str) -> Format:
+    """The format of this name, which may be short; raises `UsageError` if there is none."""
+    found = SHORT_NAMES.get(name, name)
+    if found not in FORMATS:
+        raise UsageError(f"No format '{name}'.{known_names(name, FORMATS)}")
+    return Format(found)
 
 
 def _called(name: str, described: Sequence[Described]) -> list[Described]:

@@ -14,7 +14,7 @@ from questions import QUESTIONS, Question
 from two_runs import two_runs
 
 from debatebench.output.docs.marts_page import render_marts_page
-from debatebench.query.finding import Described, find, read_described, stem
+from debatebench.query.finding import Described, find, first_sentence, read_described, stem
 from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
@@ -139,6 +139,32 @@ def test_a_word_is_found_in_names_and_texts_of_the_file_and_nowhere_else():
     assert [found.name for found in find(described, "town")] == ["shop.towns", "shop.sales"]
     assert [(found.name, found.text) for found in find(described, "verbose")] == [("shop.sales", "What was sold.")]
     assert find(described, "of the") == find(described, "nonsense") == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Whole.",
+        "Is it? ",
+        "The tokens that Debatrix estimates (Liang et al. 2024, appendix A), over valid verdicts.",
+        "As Liang et al. found.",
+        "It follows Liang et al.",
+        "A service, e.g. Vicuna, or i.e. `this` one.",
+        "Pro vs. Con, cf. Wilson, by approx. 3.5 points!",
+        "Table No. 3 and Fig. 2 on pp. 4–5.",
+        "Which of them count, or not: no.",
+        "Speeches, verdicts etc. of a run.",
+        "Of the version v1.2 and `marts.debates`.",
+    ],
+)
+def test_a_full_stop_of_an_abbreviation_does_not_end_the_first_sentence(sentence: str):
+    assert first_sentence(f"{sentence.strip()} Then comes another. And one.") == sentence.strip()
+    assert first_sentence(sentence.strip()) == sentence.strip()
+
+
+def test_a_text_without_a_full_stop_is_one_sentence():
+    assert first_sentence("no end") == "no end"
+    assert first_sentence("") == ""
 
 
 # --- commands ---------------------------------------------------------------------------------------------------------
