@@ -22,15 +22,13 @@ from debatebench.cli.common import (
     workspace_of,
 )
 from debatebench.cli.playing_options import stated
-from debatebench.query.comparison_text import (
+from debatebench.query.differences import (
     CAPTIONS,
     CHANGES,
     DECIMALS,
-    doubts,
     measure_rows,
     picked,
     rounded,
-    sentences,
 )
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import RegressionError, UsageError
@@ -235,6 +233,8 @@ def _print_attack_checks(attacks: AttackGate | None, output: Format) -> None:
 
 
 def _note_doubts(found: Comparison | Trend) -> None:
+    from debatebench.query.comparison import doubts
+
     for doubt in doubts(found):
         warn(doubt)
 
@@ -300,7 +300,7 @@ def _attack_gate_data(candidate: str, attacks: AttackGate) -> dict[str, Any]:
 
 def _print_comparison(comparison: Comparison, show_all: bool, output: Format) -> None:
     """Print the tables for people, one below the other."""
-    for sentence in sentences(comparison):
+    for sentence in comparison.sentences():
         say(sentence, output)
     say(f"SQL models of the winners, in both: {', '.join(comparison.sql_models.values())}.", output)
     items = [item for item in comparison.items if show_all or item["state"] != "same"]
@@ -375,7 +375,7 @@ def _change_text(measure: str, row: Mapping[str, Any]) -> str | None:
 
 
 def _print_measure(comparison: Comparison, measure: str, output: Format) -> None:
-    if rows := measure_rows(comparison, measure):
+    if rows := measure_rows(comparison.debaters, measure):
         print_caption(CAPTIONS[measure], output)
         _print_rows(rows, output)
 

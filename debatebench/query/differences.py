@@ -1,14 +1,13 @@
-"""A comparison for people: its sentences, and its tables of the debaters' differences."""
+"""Rows of a comparison as people see them: rounded, with captions, and below its sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.shared.visible_text import visible
 
-if TYPE_CHECKING:
-    from debatebench.query.comparison import Comparison, Trend
+Rows = Sequence[Mapping[str, Any]]
 
 CHANGES = ("baseline_value", "candidate_value", "difference", "ci_low", "ci_high")
 DECIMALS = {"rating": 1, "rank": 0, "win_rate": 3, "mean_score": 2, "dimension_score": 2, "turn_cost_usd": 6}
@@ -23,30 +22,11 @@ CAPTIONS = {
 _MEASURES = ("rating", "win_rate", "mean_score", "turn_cost_usd")
 
 
-def sentences(found: Comparison) -> list[str]:
-    """What is compared, the outcome, whether that is fair, and what the differences rest on."""
-    return [
-        f"Baseline: {found.baseline}. Candidate: {found.candidate}.",
-        found.outcome,
-        found.verdict["explanation"],
-        found.basis(),
-    ]
-
-
-def doubts(found: Comparison | Trend) -> list[str]:
-    """Why the numbers may mislead: versions that pool what does not belong together, and unfinished runs."""
-    return [pool["explanation"] for pool in found.pools] + [
-        f"run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} debates are "
-        "complete."
-        for run in found.unfinished
-    ]
-
-
-def measure_rows(found: Comparison, measure: str) -> list[dict[str, Any]]:
+def measure_rows(debaters: Rows, measure: str) -> list[dict[str, Any]]:
     """Every debater's values of a measure and their difference; ratings have the places, too."""
-    ranks = {row["model_id"]: row for row in found.debaters if row["measure"] == "rank"}
+    ranks = {row["model_id"]: row for row in debaters if row["measure"] == "rank"}
     table = []
-    for row in found.debaters:
+    for row in debaters:
         if row["measure"] != measure:
             continue
         shown = picked(row, ("model_id", *CHANGES, "method"))
@@ -71,31 +51,27 @@ def _place(rank: float | None) -> str:
     return "–" if rank is None else f"{rank:.0f}"
 
 
-def plain_text(found: Comparison) -> str:
-    """The sentences and the tables, one below the other; characters without a shape are made visible."""
+def plain_text(sentences: Sequence[str], debaters: Rows) -> str:
+    """The sentences, and a table of each measure; characters without a shape are made visible."""
     from debatebench.shared.result_formats import render
 
-    parts = ["".join(f"{visible(sentence)}\n" for sentence in _told(found))]
-    parts += [f"{caption}\n{render(columns, rows)}" for caption, columns, rows in _tables(found)]
+    parts = ["".join(f"{visible(sentence)}\n" for sentence in sentences)]
+    parts += [f"{caption}\n{render(columns, rows)}" for caption, columns, rows in _tables(debaters)]
     return "\n".join(parts).removesuffix("\n")
 
 
-def html(found: Comparison) -> str:
+def html_text(sentences: Sequence[str], debaters: Rows) -> str:
     """The same as HTML, in which nothing is markup, whatever the names and values hold."""
     from html import escape
 
     from debatebench.shared.result_formats import html_table
 
-    told = "".join(f"<p>{escape(visible(sentence))}</p>" for sentence in _told(found))
-    return told + "".join(html_table(columns, rows, caption) for caption, columns, rows in _tables(found))
+    told = "".join(f"<p>{escape(visible(sentence))}</p>" for sentence in sentences)
+    return told + "".join(html_table(columns, rows, caption) for caption, columns, rows in _tables(debaters))
 
 
-def _told(found: Comparison) -> list[str]:
-    return [*sentences(found), *(f"Warning: {doubt}" for doubt in doubts(found))]
-
-
-def _tables(found: Comparison) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
+def _tables(debaters: Rows) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
     """Caption, columns and rows of each measure that some debater has."""
     for measure in _MEASURES:
-        if rows := measure_rows(found, measure):
+        if rows := measure_rows(debaters, measure):
             yield CAPTIONS[measure], list(rows[0]), [list(row.values()) for row in rows]
