@@ -6,7 +6,7 @@ apart, under `data`, and says what they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -50,15 +50,17 @@ class Assistant:
     def query(self, sql: str, limit: int = 50) -> str:
         """Run one SELECT (DuckDB's SQL) on the warehouse and return its rows.
 
-        Only reads: no files, no network, no settings, no second statement. At most `limit` rows (up to 500) come back,
+        Only reads: no files, no network, no settings, no second statement. At most `limit` rows (0 to 500) come back,
         long values are cut, and a query ends after 30 seconds: aggregate in SQL instead of fetching many rows.
         """
 
         def answer(warehouse: Warehouse) -> str:
-            most = max(1, min(limit, MOST_ROWS))
-            result = warehouse.query(sql, limit=most, timeout_s=TIMEOUT_S)
+            result = warehouse.query(sql, limit=min(limit, MOST_ROWS), timeout_s=TIMEOUT_S)
             rows = [[_short(value) for value in row] for row in result.rows]
-            return _answer(rows, columns=result.columns, is_cut=result.truncated)
+            shape: dict[str, Any] = {"columns": result.columns}
+            if limit > MOST_ROWS:
+                shape["limit"] = f"The limit of {limit:,} rows was cut to {MOST_ROWS}, the most that an answer has."
+            return _answer(rows, shape, is_cut=result.truncated)
 
         return self._asked(answer)
 
@@ -120,7 +122,9 @@ class Assistant:
     def compare_runs(self, baseline: str, candidate: str) -> str:
         """Compare two runs, or two benchmark versions: is the comparison fair, and what differs by how much?
 
-        Differences have 95 % intervals and p values; `verdict` says whether the two are comparable at all.
+        Differences have 95 % intervals and p values. `verdict` says whether the two are comparable at all, `outcome`
+        what can be said of them, `basis` what the differences rest on. `pools` and `unfinished` say why numbers may
+        mislead: versions that pool what does not belong together, and runs that are not finished.
         """
 
         def answer(warehouse: Warehouse) -> str:
@@ -129,7 +133,11 @@ class Assistant:
                 {
                     "baseline": str(compared.baseline),
                     "candidate": str(compared.candidate),
+                    "outcome": compared.outcome,
                     "verdict": compared.verdict,
+                    "basis": compared.basis(),
+                    "unfinished": compared.unfinished,
+                    "pools": compared.pools,
                     "debates": compared.debates,
                     "differing_settings": [item for item in compared.items if not item["is_same"]],
                     "debaters": [_known(row) for row in compared.debaters if row["dimension"] is None],
@@ -170,15 +178,14 @@ class Assistant:
         return self._warehouse
 
 
-def _answer(data: Any, *, columns: tuple[str, ...] | None = None, is_cut: bool = False) -> str:
-    """The JSON of an answer; a list or text that would be too long is cut, and the answer says so."""
-    shape = {"columns": columns} if columns is not None else {}
-    text = json_text({"note": DATA_NOTE, **shape, "is_cut": is_cut, "data": data})
+def _answer(data: Any, shape: Mapping[str, Any] | None = None, *, is_cut: bool = False) -> str:
+    """The JSON of an answer with `shape` before its data; a list or text that is too long is cut, and that is said."""
+    text = json_text({"note": DATA_NOTE, **(shape or {}), "is_cut": is_cut, "data": data})
     if len(text) <= _MOST_CHARACTERS:
         return text
     if isinstance(data, str | list) and len(data) > 1:
         most = len(data) * _MOST_CHARACTERS // len(text) * 9 // 10
-        return _answer(data[: max(1, most)], columns=columns, is_cut=True)
+        return _answer(data[: max(1, most)], shape, is_cut=True)
     raise DebatebenchError("The answer is too long; select fewer columns, or shorten values with left(x, 500).")
 
 

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 
 import typer
 
 from debatebench.cli.common import built_workspace, note
 from debatebench.shared.errors import DebatebenchError, UsageError
+
+
+def _begun(database: Path) -> str:
+    """What is said when it begins, also where a run that is to come makes the warehouse."""
+    if database.is_file():
+        return f"Answering questions about {database}; the end of the input ends it."
+    return (
+        f"There is no warehouse at {database} yet; questions are answered once `debatebench run` or `debatebench land` "
+        "has made one. The end of the input ends it."
+    )
 
 
 def serve_assistant(context: typer.Context) -> None:
@@ -47,7 +58,7 @@ def serve_assistant(context: typer.Context) -> None:
     for ask in assistant.tools:
         server.add_tool(as_tool(ask), annotations=reads, structured_output=False)
     bound_memory()
-    note(f"Answering questions about {database}; the end of the input ends it.")
+    note(_begun(database))
     server.run("stdio")
     if assistant.has_stuck_query:
         leave_at_once(0)

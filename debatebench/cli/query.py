@@ -45,7 +45,8 @@ def query(
     sql: Annotated[
         str | None,
         typer.Argument(
-            help="A SELECT; `-` reads it from standard input. `.find WORDS`, `.tables`, `.describe NAME` look around."
+            help="A SELECT; `-` reads it from standard input. `.find WORDS`, `.tables`, `.describe NAME` look around; "
+            "a line `.mode FORMAT` may precede it."
         ),
     ] = None,
     file: Annotated[
@@ -74,8 +75,9 @@ def query(
     from debatebench.query.safe_query import parse_params, run_query
 
     workspace = built_workspace(context, needs_models=False)
-    statement, params = _statement(sql, file), parse_params(param or [])
-    if statement.startswith("."):
+    text, params = _statement(sql, file), parse_params(param or [])
+    statement, output = _without_format(text, output)
+    if statement.lstrip().startswith("."):
         _look(workspace, statement.strip(), output_path, output)
         return
     if output_path is not None:
@@ -125,10 +127,36 @@ def sql(
         session.close()
 
 
+def _without_format(text: str, given: Format | None) -> tuple[str, Format | None]:
+    """The query, with empty lines for those before it that set the format as at the prompt, and the format.
+
+    Raises `UsageError` if such a line contradicts `--format`, which is `given`, or if no query follows.
+    """
+    from debatebench.cli.sql_session import FORMAT_COMMANDS, format_called
+
+    lines, output, command = text.split("\n"), given, ""
+    for number, line in enumerate(lines):
+        name, _, argument = line.strip().removesuffix(";").partition(" ")
+        if name and name not in FORMAT_COMMANDS:
+            return "\n".join(lines), output
+        if name:
+            lines[number], command, output = "", f"{name} {argument}".strip(), format_called(argument.strip())
+            if given not in (None, output):
+                raise UsageError(f"`{command}` contradicts `--format {given}`; leave one of them out.")
+    if command:
+        way_out = f'`debatebench query --format {output} "select …"` does both'
+        raise UsageError(f"`{command}` sets how a result is printed, and no query follows; {way_out}.")
+    return text, given
+
+
 def _look(workspace: Workspace, command: str, output_path: Path | None, output: Format | None) -> None:
     """Run a command of the prompt that says what there is to query."""
     from debatebench.cli.sql_session import Settings, SqlSession
 
+    if "\n" in command:
+        raise UsageError(
+            f"Nothing can follow {command.split()[0]} in a query; `debatebench sql` runs several from a pipe."
+        )
     if command.split()[0] not in _LOOKING:
         raise UsageError(f"A query is SQL, or one of {', '.join(_LOOKING)}; other commands are for `debatebench sql`.")
     if output_path is not None or output is Format.PARQUET:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +22,7 @@ from debatebench.cli.common import (
     say,
 )
 from debatebench.cli.garbage import collect_rarely
+from debatebench.cli.playing_options import stated
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 
 _MOST_DIFFERENCES = 50
+_OF_FRAGMENTS = ("fragment", "run_tag", "out_dir")
+"""The parameters of `report` that a fragment uses."""
 
 
 class Fragment(StrEnum):
@@ -96,22 +100,12 @@ def report(
 
     What the site is about can also stand in reports/site.yml: title, runs, front, compare. Options win over the file.
     """
+    _refuse_unused(stated(context))
     if check is not None:
-        others = {"--run-tag": run_tag, "--compare": compare, "--front": front, "--title": title}
-        given = {
-            **others,
-            "--out-dir": out_dir,
-            "--fragment": fragment,
-            "--sql-console": sql_console,
-            "--with-calls": with_calls,
-            "--downloads": downloads,
-        }
-        _check(built_workspace(context), check, [name for name, value in given.items() if value])
+        _check(built_workspace(context), check)
         return
     if duckdb_wasm is not None and not sql_console:
         raise UsageError("--duckdb-wasm needs --sql-console.")
-    if fragment is not None and sql_console:
-        raise UsageError("--fragment cannot be combined with --sql-console.")
     if fragment is not None:
         _write_fragments(built_workspace(context), run_tag, out_dir)
         return
@@ -144,15 +138,22 @@ def report(
     say(str(index))
 
 
-def _check(workspace: Workspace, folder: Path, others: list[str]) -> None:
+def _refuse_unused(given: Mapping[str, str]) -> None:
+    """Raise `UsageError` for options beside --check or --fragment that these do not use; `given` are those written."""
+    if "check" in given and (others := [option for name, option in given.items() if name != "check"]):
+        raise UsageError(f"--check reads from the site what it is about; leave out {others[0]}.")
+    others = [option for name, option in given.items() if name not in _OF_FRAGMENTS]
+    if "fragment" in given and others:
+        raise UsageError(f"--fragment cannot be combined with {others[0]}.")
+
+
+def _check(workspace: Workspace, folder: Path) -> None:
     """Compare a site with the warehouse; raises `DebatebenchError` with what differs."""
     from debatebench.output.report.check import check_site
     from debatebench.output.report.page_time import chosen_time
     from debatebench.shared.amounts import counted
     from debatebench.shared.errors import DebatebenchError
 
-    if others:
-        raise UsageError(f"--check reads from the site what it is about; leave out {others[0]}.")
     found = check_site(
         workspace.database,
         workspace.files("reports", "**/*"),

@@ -104,19 +104,28 @@ def exclude(context: typer.Context, tag: Tag) -> None:
     The run stays in the warehouse, and commands that name it show it.
     """
     done = f"Run '{tag}' is left out of pools and defaults; `debatebench runs include {tag}` takes it back in."
-    _mark(context, tag, "excluded", True, done, f"Run '{tag}' is excluded already.")
+    still = "It stays pinned, but is not meant where no run is named as long as it is excluded."
+    _mark(context, tag, "excluded", True, done, f"Run '{tag}' is excluded already.", if_pinned=still)
 
 
 def include(context: typer.Context, tag: Tag) -> None:
     """Undo `exclude`."""
-    _mark(context, tag, "excluded", False, f"Run '{tag}' counts again.", f"Run '{tag}' is not excluded.")
+    done, already = f"Run '{tag}' counts again.", f"Run '{tag}' is not excluded."
+    _mark(context, tag, "excluded", False, done, already, if_pinned="Its pin holds again.")
 
 
 def pin(context: typer.Context, tag: Tag) -> None:
     """Make a run the one that is meant where none is named.
 
-    Of several pinned runs, it is the one pinned last.
+    Of several pinned runs, it is the one pinned last. A run that judges stored debates is never meant, and neither is
+    one that is excluded or archived, so none of them can be pinned.
     """
+    from debatebench.warehouse.run_list import known_run, why_never_meant
+
+    workspace = workspace_of(context)
+    known_run(workspace, tag)
+    if (reason := why_never_meant(workspace, tag)) is not None:
+        raise UsageError(f"A pin would have no effect. {reason}")
     done = f"Run '{tag}' is meant where no run is named; `debatebench runs unpin {tag}` undoes that."
     _mark(context, tag, "pinned", True, done, f"Run '{tag}' is pinned already.")
 
@@ -151,8 +160,10 @@ def _write(context: typer.Context, tag: str, mark: Literal["title", "note"], tex
     _mark(context, tag, mark, kept, done, already)
 
 
-def _mark(context: typer.Context, tag: str, mark: Mark, value: str | bool, done: str, already: str) -> None:
-    """Journal a mark, print what that means, and bring the warehouse up to date."""
+def _mark(
+    context: typer.Context, tag: str, mark: Mark, value: str | bool, done: str, already: str, *, if_pinned: str = ""
+) -> None:
+    """Journal a mark, print what that means, also for a pinned run, and bring the warehouse up to date."""
     from debatebench.landing.run_marks import marking
     from debatebench.warehouse.run_list import known_run
 
@@ -160,6 +171,9 @@ def _mark(context: typer.Context, tag: str, mark: Mark, value: str | bool, done:
     known_run(workspace, tag)
     with marking(workspace) as journal:
         has_changed = journal.set(tag, mark, value, now().isoformat())
+        is_pinned = journal.marks.of(tag).pinned is not None
+    if if_pinned and is_pinned:
+        done = f"{done} {if_pinned}"
     say(done if has_changed else already)
     update(workspace)
 
@@ -186,7 +200,7 @@ def archive(context: typer.Context, tag: Tag) -> None:
     has_changed = archive_run(
         workspace, tag, now().isoformat(), judged_by=place.judged_by, landed_later=place.landed_later
     )
-    done = f"Run '{tag}' is in {workspace.archive}; `debatebench runs restore {tag}` brings it back."
+    done = f"Run '{tag}' is in {workspace.archive}; `debatebench runs restore {tag}` brings it back, with its marks."
     say(done if has_changed else f"Run '{tag}' is archived already.")
     update(workspace)
 

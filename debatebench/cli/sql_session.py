@@ -17,7 +17,7 @@ from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.finding import Described, find, read_described
 from debatebench.query.relations import read_macros, read_relations
 from debatebench.query.safe_query import check_limits, parse_params, run_query
-from debatebench.shared.amounts import counted, known_names
+from debatebench.shared.amounts import counted, did_you_mean, known_names
 from debatebench.shared.errors import StuckQueryError, UsageError
 from debatebench.shared.formats import FORMATS, SHORT_NAMES, Format
 from debatebench.shared.result_formats import print_table
@@ -30,7 +30,7 @@ _HELP = """\
 A statement runs when it ends with a semicolon. It must be a SELECT, and it can read only the warehouse.
   .find WORDS          find tables and columns by words in their names and texts
   .tables [WORD]       list what can be asked, by subject; with a word or pattern, such as staging.*, all that match
-  .describe NAME       show what a table or view holds: its columns, keys and questions; .schema is the same
+  .describe NAME       show what a table, view or column holds: columns, keys and questions; .schema is the same
   .format [FORMAT]     how to print results: {formats}; .mode is the same
   .limit [N]           maximum number of rows to print; 0 for all
   .timeout [SECONDS]   stop a query after this many seconds
@@ -39,6 +39,10 @@ A statement runs when it ends with a semicolon. It must be a SELECT, and it can 
   .quit                leave; Ctrl-D does the same
 Ctrl-C discards the input or stops the query. Tab completes names.
 """
+
+
+FORMAT_COMMANDS = (".format", ".mode")
+_NAME_ONE = "Name one table or view, as in .describe leaderboard"
 
 
 class LeaveSession(Exception):  # noqa: N818
@@ -77,8 +81,7 @@ class SqlSession:
             ".describe": self._describe,
             ".schema": self._describe,
             ".find": self._find,
-            ".format": self._set_format,
-            ".mode": self._set_format,
+            **dict.fromkeys(FORMAT_COMMANDS, self._set_format),
             ".limit": self._set_limit,
             ".timeout": self._set_timeout,
             ".param": self._set_param,
@@ -122,7 +125,7 @@ class SqlSession:
             return completions.candidates(word, "\n".join([*self._lines, before]))
         if not before.strip():
             return [f"{command} " for command in self._commands if command.startswith(word)]
-        if before.split()[0] in (".format", ".mode"):
+        if before.split()[0] in FORMAT_COMMANDS:
             return [name for name in FORMATS if name.startswith(word)]
         return completions.tables(word) if before.split()[0] in (".describe", ".schema", ".tables") else []
 
@@ -215,19 +218,33 @@ class SqlSession:
 
     def _describe(self, name: str) -> None:
         described = self._described()
-        fitting = (
-            [each for each in described if name.lower() in (each.name, each.name.partition(".")[2])] if name else []
-        )
-        fitting = [each for each in fitting if each.short_name] or fitting
-        if len(fitting) != 1:
-            known = f": {' or '.join(each.name for each in fitting)}?" if fitting else "; .tables lists them."
-            raise UsageError(f"Name one table or view, as in .describe leaderboard{known}")
-        relation = fitting[0]
+        if fitting := _called(name, described):
+            self._describe_relation(_only(fitting))
+            return
+        table, _, column = name.rpartition(".")
+        if not (fitting := _called(table, described)):
+            raise UsageError(_not_described(name, described))
+        self._describe_column(_only(fitting), column)
+
+    def _describe_relation(self, relation: Described) -> None:
         if Format(self.settings.format).is_for_people:
             self._say_head(relation)
-        self._print(
-            ("column", "type", "description"), [(*column[:2], column[2] or None) for column in relation.columns]
-        )
+        self._print_described(relation.columns)
+
+    def _describe_column(self, relation: Described, name: str) -> None:
+        found = [column for column in relation.columns if column[0].lower() == name.lower()]
+        if not found:
+            known = known_names(name, (column for column, *_ in relation.columns))
+            raise UsageError(f"{relation.name} has no column '{name}'.{known}")
+        output = Format(self.settings.format)
+        if output.is_for_people:
+            say(f"{relation.name}.{found[0][0]} (column of a {relation.kind}).", output)
+            say("", output)
+        self._print_described(found)
+
+    def _print_described(self, columns: Sequence[tuple[str, str, str]]) -> None:
+        rows = [(name, kind, text or None) for name, kind, text in columns]
+        self._print(("column", "type", "description"), rows, wraps=True)
 
     def _say_head(self, relation: Described) -> None:
         output = Format(self.settings.format)
@@ -250,17 +267,15 @@ class SqlSession:
             ("name", "matched", "description"), [(each.name, each.matched, each.text or None) for each in found]
         )
 
-    def _print(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        print_table(columns, rows, self.settings.format)
+    def _print(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, wraps: bool = False) -> None:
+        print_table(columns, rows, self.settings.format, wraps=wraps)
         sys.stdout.flush()
 
     def _set_format(self, argument: str) -> None:
         if not argument:
             self._note(f"format {self.settings.format}")
-        elif SHORT_NAMES.get(argument, argument) not in FORMATS:
-            raise UsageError(f"No format '{argument}'.{known_names(argument, FORMATS)}")
         else:
-            self.settings.format = SHORT_NAMES.get(argument, argument)
+            self.settings.format = format_called(argument).value
 
     def _set_limit(self, argument: str) -> None:
         if not argument:
@@ -294,6 +309,36 @@ class SqlSession:
 
     def _quit(self, _argument: str) -> None:
         raise LeaveSession
+
+
+def format_called(name: str) -> Format:
+    """The format of this name, which may be short; raises `UsageError` if there is none."""
+    found = SHORT_NAMES.get(name, name)
+    if found not in FORMATS:
+        raise UsageError(f"No format '{name}'.{known_names(name, FORMATS)}")
+    return Format(found)
+
+
+def _called(name: str, described: Sequence[Described]) -> list[Described]:
+    """The tables and views that a name with or without a schema may mean; what people ask comes before all others."""
+    name = name.lower()
+    fitting = [each for each in described if name in (each.name, each.name.partition(".")[2])]
+    return [each for each in fitting if each.short_name] or fitting
+
+
+def _only(fitting: Sequence[Described]) -> Described:
+    """The one table or view that a name means; raises `UsageError` if it may mean several."""
+    if len(fitting) > 1:
+        raise UsageError(f"{_NAME_ONE}: {' or '.join(each.name for each in fitting)}?")
+    return fitting[0]
+
+
+def _not_described(name: str, described: Sequence[Described]) -> str:
+    """Why there is nothing to describe: not one name was given, or nothing is called so."""
+    if len(name.split()) != 1:
+        return f"{_NAME_ONE}; .tables lists them."
+    known = [each.short_name or each.name for each in described] + [each.name for each in described]
+    return f"No table or view '{name}'; .tables lists them.{did_you_mean(name, known)}"
 
 
 def _is_complete(text: str) -> bool:

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     import duckdb
 
 _WORD = re.compile(r"[a-z0-9]+")
-_SENTENCE = re.compile(r"(?<=[.!?])\s")
+# Full stops of abbreviations: always, before a number, or unless a capital follows.
+_ABBREVIATED = (
+    r"\b(?i:e\.g|i\.e|cf|vs|approx|dr|mr|mrs|ms|prof)\.|\b(?:[Nn]os?|[Ff]igs?|[Ee]qs?|[Ss]ecs?|[Vv]ol|pp?)\.(?=\s\d)"
+    r"|\b(?:et al|etc)\.(?=\s[^A-Z])"
+)
+_SENTENCE = re.compile(rf"(?>{_ABBREVIATED}|.)*?[.!?](?=\s)", re.DOTALL)
 # Words that say nothing about the subject of a question, and those of every description of rows.
 _EMPTY = frozenset(
     _WORD.findall(
@@ -85,8 +90,9 @@ class Found:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a text."""
-    return _SENTENCE.split(text, maxsplit=1)[0]
+    """The first sentence of a text; the full stop of an abbreviation, such as et al., does not end it."""
+    found = _SENTENCE.match(text)
+    return found[0] if found else text
 
 
 def read_described(con: duckdb.DuckDBPyConnection) -> list[Described]:

@@ -140,7 +140,7 @@ def find_debate(database: Path | duckdb.DuckDBPyConnection, debate_id: str, run_
         raise _no_debate(con, debate_id, run_tag)
     if len(rows) > 1:
         named = ", ".join(f"{row['debate_id']} of '{row['run_tag']}'" for row in rows[:_MOST_NAMED])
-        raise UsageError(f"'{debate_id}' matches {len(rows)} debates ({named}); give a longer prefix, or --run-tag.")
+        raise UsageError(f"'{debate_id}' matches {len(rows)} debates ({named}); give a longer prefix, or the run tag.")
     debate = StoredDebate(rows[0])
     key = {"run_tag": debate["run_tag"], "debate_id": debate["debate_id"]}
     for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS), ("notes", _NOTES), ("teams", _TEAMS)):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from html import escape
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any
 
 from debatebench.shared.amounts import known_names
@@ -21,7 +21,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.formats import FORMATS
 from debatebench.shared.latex import latex_text
 from debatebench.shared.markdown import markdown_text
-from debatebench.shared.visible_text import cut, is_hidden, spreadsheet_safe, visible, width
+from debatebench.shared.visible_text import cut, is_hidden, spreadsheet_safe, visible, width, wrapped
 
 _MISSING = "–"
 _DECIMALS = 4
@@ -56,7 +56,12 @@ def unique_names(names: Iterable[str]) -> list[str]:
 
 
 def render(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str = "table", *, terminal_width: int | None = None
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    format: str = "table",
+    *,
+    terminal_width: int | None = None,
+    wraps: bool = False,
 ) -> str:
     """The rows as text in one of `FORMATS`, ending in a line feed.
 
@@ -65,11 +70,12 @@ def render(
     objects with exact numbers, ISO times and NaN and infinity as text; `jsonl` has an object on each line, and no line
     where there are no rows. `csv` ends lines with LF and puts `'` before text that a spreadsheet would take for a
     formula; `tsv` is the same with tabs. `terminal_width` is the number of columns if the text goes to a terminal: then
-    a table is cut to fit, and control characters in CSV are made visible. Raises `UsageError` for any other format.
+    a table is cut to fit, and control characters in CSV are made visible. With `wraps`, text that does not fit is not
+    cut, but goes on in the lines below. Raises `UsageError` for any other format.
     """
     names = unique_names(columns)
     if format == "table":
-        return _plain_table(names, list(rows), terminal_width)
+        return _plain_table(names, list(rows), terminal_width, wraps=wraps)
     if format == "line":
         return _lines(names, list(rows))
     if format == "json":
@@ -86,14 +92,16 @@ def render(
     raise UsageError(f"No format '{format}'.{known_names(format, FORMATS)}")
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str = "table") -> None:
-    """Print the rows to stdout, fitted to its width if it is a terminal."""
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str = "table", *, wraps: bool = False
+) -> None:
+    """Print the rows to stdout, fitted to its width if it is a terminal: long text is cut, or wraps."""
     width = None
     if sys.stdout.isatty():
         import shutil
 
         width = shutil.get_terminal_size().columns
-    sys.stdout.write(render(columns, rows, format, terminal_width=width))
+    sys.stdout.write(render(columns, rows, format, terminal_width=width, wraps=wraps))
 
 
 # --- cells for people ------------------------------------------------------------------------------------------------
@@ -169,7 +177,7 @@ def html_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: s
     return f"<table>{head}<tbody>{body}</tbody></table><p>{escape(visible(caption))}</p>"
 
 
-def _plain_table(names: list[str], rows: list[Sequence[Any]], terminal_width: int | None) -> str:
+def _plain_table(names: list[str], rows: list[Sequence[Any]], terminal_width: int | None, *, wraps: bool) -> str:
     columns = [_cells([row[n] for row in rows]) for n in range(len(names))]
     headers = [visible(name) for name in names]
     widths = [max(map(width, [header, *cells])) for header, (cells, _) in zip(headers, columns, strict=True)]
@@ -184,7 +192,8 @@ def _plain_table(names: list[str], rows: list[Sequence[Any]], terminal_width: in
     lines = [_line([*headers[:shown], *rest], widths, is_number)]
     lines.append("  ".join("─" * columns for columns in widths))
     for n in range(len(rows)):
-        lines.append(_line([*(cells[n] for cells, _ in columns[:shown]), *rest], widths, is_number))
+        row = [*(cells[n] for cells, _ in columns[:shown]), *rest]
+        lines += (_line(part, widths, is_number) for part in (_wrapped_row(row, widths) if wraps else [row]))
     if rest:
         lines.append(f"{shown} of {len(names)} columns fit; the format `line` shows all.")
     return "\n".join(lines) + "\n"
@@ -228,6 +237,11 @@ def _fitted(widths: list[int], terminal_width: int, is_number: list[bool]) -> li
         widths[widest] -= step
         over -= step
     return widths
+
+
+def _wrapped_row(cells: Sequence[str], widths: Sequence[int]) -> Iterable[Sequence[str]]:
+    """The cells of every line that a row takes when its long texts wrap."""
+    return zip_longest(*map(wrapped, cells, widths), fillvalue="")
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

@@ -143,6 +143,21 @@ def cut(text: str, columns: int) -> str:
     return set_cell_size(text, columns - 1) + "…"
 
 
+def wrapped(text: str, columns: int) -> list[str]:
+    """`text` in lines of at most this many terminal columns, broken at spaces, and within a word that is longer."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and width(longer := f"{lines[-1]} {word}") <= columns:
+            lines[-1] = longer
+        elif width(word) <= columns:
+            lines.append(word)
+        else:
+            from rich.cells import chop_cells
+
+            lines += chop_cells(word, columns)
+    return lines
+
+
 def spreadsheet_safe(text: str) -> str:
     """`text`, with an apostrophe before it if a spreadsheet could take it for a formula.
 

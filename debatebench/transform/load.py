@@ -312,6 +312,8 @@ class _Loading:
             located = self.described.get(f"{schema}.{base}")
             if located is not None and any(v.v == version for v in located.entry.versions):
                 properties = located.entry.of_version(version)
+        # First what is wrong with the query: whoever writes dbt's templates has to know that before all else.
+        query = parse_query(read_sql(file), file, self.names)
         if located is None or properties is None:
             raise self._without_description(name, file, "models")
         is_version = bool(properties.versions)
@@ -319,7 +321,7 @@ class _Loading:
             name=name,
             file=file,
             path=path,
-            query=parse_query(read_sql(file), file, self.names),
+            query=query,
             properties=properties,
             base_name=base if is_version else table,
             version=version if is_version else None,
@@ -358,12 +360,17 @@ class _Loading:
         named = [other for other in beside if other.stem == file.stem]
         there = named or (beside if len(beside) == 1 else [])
         place = f"in {shown_path(there[0])}" if there else f"in a new file {shown_path(file.with_suffix('.yml'))}"
-        same_schema = (other for other in self.described if other.startswith(f"{name.partition('.')[0]}."))
         entry = f"{{name: {name.partition('.')[2]}, description: …}}"
         return SqlModelError(
             f"{shown_path(file)}:1: {name} has no description; write `{key}: [{entry}]` {place}."
-            f"{did_you_mean(name, same_schema)}"
+            f"{did_you_mean(name, self._described_without_file(name.partition('.')[0]))}"
         )
+
+    def _described_without_file(self, schema: str) -> list[str]:
+        """The names in the YAML of a schema that no file has, of which one may be misspelt."""
+        stems = (PurePosixPath(path).stem for path in self.files if path.startswith(f"{schema}/") and not is_yaml(path))
+        there = {f"{schema}.{each}" for stem in stems for each in (stem, split_version(stem)[0])}
+        return [name for name in self.described if name.startswith(f"{schema}.") and name not in there]
 
     def _aliases(self, models: Mapping[str, SqlModel]) -> dict[str, SqlModel]:
         """The unsuffixed name of every versioned model: a view on the latest version."""

@@ -68,7 +68,7 @@ def restore(workspace: Workspace, run_tag: str, at: str) -> bool:
         if not here and not there:
             raise _lost(workspace, run_tag)
         _check_one(workspace, here, there)
-        source = _judged_run(archived_source(workspace, run_tag))
+        source = judged_run(archived_source(workspace, run_tag))
         if source is not None and marks.of(source).archived:
             raise UsageError(
                 f"Run '{run_tag}' judges the debates of '{source}', which is archived: restore that first."
@@ -90,12 +90,24 @@ def archived_tags(workspace: Workspace) -> set[str]:
 
 
 def archived_source(workspace: Workspace, run_tag: str) -> Path | None:
-    """The journal or import of an archived run, in the archive or where a killed process has left it."""
+    """The journal or import of a run, in the archive, or where it was before or a killed process has left it."""
     for base in (workspace.archive, workspace.warehouse):
         for file in _files(base, run_tag):
             if _is_source(file):
                 return base / file
     return None
+
+
+def judged_run(journal: Path | None) -> str | None:
+    """The run whose debates the run of a journal judges."""
+    if journal is not None and journal.name.endswith(SHARDS):
+        header = next(events_of(plan_in(journal), ("plan",)), {})
+    elif journal is None or not journal.is_file():
+        return None
+    else:
+        header = next(events_of(journal, ("header",)), {})
+    source = header.get("plan", {}).get("source") or {}
+    return source.get("run_tag")
 
 
 def unmoved(workspace: Workspace, run_tag: str) -> list[Path]:
@@ -158,18 +170,6 @@ def _move(source: Path, target: Path, files: list[Path]) -> None:
             f"{error.filename or source} cannot be moved to {target}: {error.strerror}. Nothing is lost; the same "
             "command again goes on."
         ) from error
-
-
-def _judged_run(journal: Path | None) -> str | None:
-    """The run whose debates the run of a journal judges."""
-    if journal is not None and journal.name.endswith(SHARDS):
-        header = next(events_of(plan_in(journal), ("plan",)), {})
-    elif journal is None or not journal.is_file():
-        return None
-    else:
-        header = next(events_of(journal, ("header",)), {})
-    source = header.get("plan", {}).get("source") or {}
-    return source.get("run_tag")
 
 
 def _lost(workspace: Workspace, run_tag: str) -> DamagedDataError:

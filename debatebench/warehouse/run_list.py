@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from debatebench.journal.reading import is_played_now
 from debatebench.journal.shards import count_here, is_any_played, journals_of
@@ -18,7 +18,7 @@ from debatebench.query.run_tags import default_order, landed_tags
 from debatebench.query.safe_query import open_for_query, run_query
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.workspace import check_known_run
-from debatebench.warehouse.archive import archived_source, archived_tags
+from debatebench.warehouse.archive import archived_source, archived_tags, judged_run
 from debatebench.warehouse.sources import LandingSource, landed_contents, sources
 
 if TYPE_CHECKING:
@@ -151,6 +151,31 @@ def place_of(workspace: Workspace, run_tag: str) -> Place:
         found = con.execute("select min(run_tag) from raw.runs where source_run_tag = ?", [run_tag]).fetchall()
         order = list(landed_contents(con))
     return Place(found[0][0], order[order.index(run_tag) + 1 :] if run_tag in order else ())
+
+
+def why_never_meant(workspace: Workspace, run_tag: str) -> str | None:
+    """Why a run is not meant where no run is named, pinned or not, and what to do; None if it can be.
+
+    It says of a run that has not landed what it will be once it has.
+    """
+    marks = read_marks(workspace).of(run_tag)
+    if marks.archived:
+        return f"Run '{run_tag}' is archived: `debatebench runs restore {run_tag}` brings it back."
+    if (source := _source_of(workspace, run_tag)) is not None:
+        return f"Run '{run_tag}' judges the debates of '{source}', and never takes the place of a run with its own."
+    if marks.excluded:
+        return f"Run '{run_tag}' is excluded: `debatebench runs include {run_tag}` takes it back in."
+    return None
+
+
+def _source_of(workspace: Workspace, run_tag: str) -> str | None:
+    """The run whose debates this one judges, by its rows, or by its journal if it has not landed."""
+    if workspace.database.is_file():
+        with closing(open_for_query(workspace.database)) as con:
+            if run_tag in landed_tags(con):
+                found = con.execute("select source_run_tag from raw.runs where run_tag = ?", [run_tag]).fetchall()
+                return cast("str | None", found[0][0])
+    return judged_run(archived_source(workspace, run_tag))
 
 
 def known_run(workspace: Workspace, run_tag: str) -> None:

@@ -14,10 +14,11 @@ from typing import Any
 import anyio
 import duckdb
 import pytest
+from command_line import debatebench_here
 from two_runs import two_runs
 
 from debatebench.cli.assistant import DATA_NOTE, Assistant
-from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError, UsageError
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
@@ -78,6 +79,7 @@ def test_a_session_lists_describes_asks_reads_and_compares(two_runs: Path) -> No
         compared = (await ask(client, "compare_runs", baseline="demo", candidate="second"))["data"]
         assert compared["baseline"] == "run 'demo'"
         assert compared["debaters"]
+        assert compared["verdict"]["explanation"]
 
     session(two_runs, talk)
 
@@ -119,6 +121,7 @@ def asked(two_runs: Path, tmp_path: Path) -> Assistant:
 def test_answers_are_limited_in_rows_characters_and_values(asked: Assistant) -> None:
     many = json.loads(asked.query("select range as n from range(10000)", limit=9999))
     assert (len(many["data"]), many["is_cut"]) == (500, True)
+    assert many["limit"] == "The limit of 9,999 rows was cut to 500, the most that an answer has."
     long = json.loads(asked.query("select repeat('x', 1000000) as t"))
     assert len(long["data"][0][0]) == 2000
     wide = asked.query("select repeat('y', 1900) as t from range(400)", limit=400)
@@ -127,6 +130,43 @@ def test_answers_are_limited_in_rows_characters_and_values(asked: Assistant) -> 
     with pytest.raises(DebatebenchError, match="too long; select fewer columns"):
         asked.query(f"select {', '.join('repeat(chr(65), 1990)' for _ in range(40))}")
     asked.close()
+
+
+def test_a_limit_means_what_it_means_in_python(asked: Assistant) -> None:
+    none = json.loads(asked.query("select 1 as x", limit=0))
+    assert (none["columns"], none["data"], none["is_cut"]) == (["x"], [], True)
+    with pytest.raises(UsageError, match="A limit of -1 rows is not possible"):
+        asked.query("select 1 as x", limit=-1)
+    asked.close()
+
+
+def test_a_comparison_says_what_the_command_says(asked: Assistant, two_runs: Path) -> None:
+    told = json.loads(debatebench_here(two_runs, "compare", "demo", "second", "--format", "json").out)
+    found = json.loads(asked.compare_runs("demo", "second"))["data"]
+    assert found["basis"] == told["comparability"]["basis"]
+    assert {key: found[key] for key in ("outcome", "pools", "unfinished")} == {
+        key: told[key] for key in ("outcome", "pools", "unfinished")
+    }
+    asked.close()
+
+
+def test_an_ambiguous_debate_is_refused_in_words_that_fit_every_caller(asked: Assistant) -> None:
+    with pytest.raises(UsageError, match="give a longer prefix, or the run tag"):
+        asked.get_debate("")
+    asked.close()
+
+
+def test_without_a_warehouse_it_waits_for_one_and_says_so(tmp_path: Path, two_runs: Path) -> None:
+    done = subprocess.run([*PROGRAM, "--root", str(tmp_path), "mcp"], capture_output=True, text=True, input="")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "Answering" not in done.stderr
+    assert "There is no warehouse at" in done.stderr
+    assistant = Assistant(tmp_path / "debatebench.duckdb")
+    with pytest.raises(UsageError, match="There is no warehouse"):
+        assistant.query("select 1")
+    shutil.copyfile(two_runs / "warehouse" / "debatebench.duckdb", tmp_path / "debatebench.duckdb")
+    assert json.loads(assistant.query("select 1 as x"))["data"] == [[1]]
+    assistant.close()
 
 
 def test_hostile_text_is_data_and_hides_nothing(asked: Assistant) -> None:

@@ -335,6 +335,35 @@ def test_a_run_that_judges_again_never_takes_the_place_of_the_tournament(judged:
     assert "Leaderboard of run again" not in index
 
 
+def test_a_run_that_is_never_meant_is_not_pinned(root: Path, judged: Path):
+    def refused(folder: Path, tag: str) -> str:
+        done = runs(folder, "pin", tag)
+        assert (done.code, done.out) == (2, "")
+        assert done.error_line.startswith("Error: A pin would have no effect. ")
+        return done.error_line
+
+    assert "Run 'again' judges the debates of 'held'" in refused(judged, "again")
+    for undo in ("exclude", "include"), ("archive", "restore"):
+        assert runs(root, undo[0], "demo").code == 0
+        assert f"`debatebench runs {undo[1]} demo`" in refused(root, "demo")
+        assert runs(root, undo[1], "demo").code == 0
+    assert runs(root, "pin", "demo").code == 0
+    judge = ("judge", "demo", "--as", "again", "--baseline", "always_tie")
+    assert debatebench_here(root, *judge).code == 0
+    Workspace(root).database.unlink()
+    assert "judges the debates of 'demo'" in refused(root, "again"), "its journal says so before it lands"
+
+
+def test_the_pin_of_an_excluded_run_is_kept_and_holds_again_afterwards(root: Path):
+    assert "pinned" not in runs(root, "exclude", "demo").out
+    assert "pin" not in runs(root, "include", "demo").out
+    assert runs(root, "pin", "demo").code == 0
+    assert "It stays pinned, but is not meant where no run is named" in runs(root, "exclude", "demo").out
+    assert listed(root)["second"]["is_default"]
+    assert "Its pin holds again." in runs(root, "include", "demo").out
+    assert listed(root)["demo"]["is_default"]
+
+
 def test_the_run_that_was_pinned_last_is_meant_by_commands_and_pages(root: Path):
     assert runs(root, "pin", "second").code == 0
     assert runs(root, "pin", "demo").code == 0
@@ -348,7 +377,7 @@ def test_the_run_that_was_pinned_last_is_meant_by_commands_and_pages(root: Path)
     assert debatebench_here(root, "show-leaderboard").err.startswith("Run 'second' is pinned")
     assert runs(root, "exclude", "second").code == 0
     done = debatebench_here(root, "show-leaderboard")
-    assert (done.code, "or is excluded; name one with `--run-tag`. Known: demo, second." in done.error_line) == (
+    assert (done.code, "or is excluded; give the tag of one. Known: demo, second." in done.error_line) == (
         2,
         True,
     )

@@ -345,6 +345,53 @@ def test_empty_pipe_does_nothing(two_runs: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == ""
 
 
+# --- the format of `query` --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "out"),
+    [
+        (["-"], ".mode line\nselect 1 as a", "a = 1\n"),
+        (["--file", "-"], "\n.format line;\nselect 1 as a;\n", "a = 1\n"),
+        (["-"], ".mode csv\n.mode tsv\r\n\nselect 1 as a, 2 as b", "a\tb\n1\t2\n"),
+        (["-", "--format", "line"], ".mode line\nselect 1 as a", "a = 1\n"),
+        (["-"], ".mode csv\n.describe judge_bias.bias\n", "column,type,description\nbias,VARCHAR,"),
+    ],
+)
+def test_query_takes_the_format_from_lines_before_it(two_runs: Path, options: list[str], text: str, out: str):
+    done = debatebench(two_runs, "query", *options, stdin=text)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(out)
+
+
+def test_query_writes_a_file_in_the_format_of_the_line_before_it(two_runs: Path, tmp_path: Path):
+    debatebench(two_runs, "query", "-", "--output", str(tmp_path / "a.txt"), stdin=".mode csv\nselect 1 as a")
+    assert (tmp_path / "a.txt").read_text() == "a\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            [".mode line"],
+            "`.mode line` sets how a result is printed, and no query follows; `debatebench query --format",
+        ),
+        ([".mode"], "No format ''. Known: table, line"),
+        ([".mode lien\nselect 1"], "No format 'lien'. Known: table, line"),
+        (
+            [".mode line\nselect 1", "--format", "csv"],
+            "`.mode line` contradicts `--format csv`; leave one of them out.",
+        ),
+        ([".mode line\n.limit 3\nselect 1"], "Nothing can follow .limit in a query"),
+        ([".mode line\n\nselect 1 as\n from nope"], "(line 4: "),
+    ],
+)
+def test_query_says_in_one_line_why_a_format_cannot_be_set(two_runs: Path, arguments: list[str], complaint: str):
+    done = debatebench(two_runs, "query", *arguments)
+    assert done.out == ""
+    assert complaint in done.error_line
+
+
 # --- at a terminal ----------------------------------------------------------------------------------------------------
 
 
@@ -432,6 +479,13 @@ def test_terminal_asks_answers_and_goes_on_after_errors(terminal: Terminal):
     assert "No command" in terminal.type(".nonsense\n")
     assert "42" in terminal.type("select 6 * 7;\n")
     assert terminal.leave("\x04") == 0
+
+
+def test_a_description_is_whole_at_a_terminal(terminal: Terminal):
+    shown = terminal.type(".describe judge_bias\n")
+    assert "…" not in shown
+    assert "the share of its decisive verdicts for the side that spoke longer." in " ".join(shown.split())
+    assert terminal.leave(".quit\n") == 0
 
 
 def test_tab_completes_from_the_catalogue(terminal: Terminal):

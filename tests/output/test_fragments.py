@@ -6,15 +6,18 @@ import re
 from base64 import b64decode
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import typer
 from command_line import debatebench_here
 from markdown_it import MarkdownIt
 from report_warehouse import HOSTILE, make_warehouse, tournament
 from site_browser import chromium, site_address, watched
 from site_pages import Parsed
 
+from debatebench.cli.app import make_app
 from debatebench.output.report.fragments import FRAGMENT_FILES, leaderboard_fragments
 from debatebench.query.safe_query import open_for_query
 from debatebench.shared.errors import DebatebenchError
@@ -131,6 +134,34 @@ def test_a_snippet_runs_nothing_in_a_browser(database: Path, tmp_path: Path):
 def test_a_run_without_ratings_has_no_leaderboard(database: Path):
     with pytest.raises(DebatebenchError, match="Run 'silent' has no debater with a rating"):
         fragments(database, "silent")
+
+
+def options_of_report() -> dict[str, list[str]]:
+    """Every option of `report` and how it is written with a value that it takes."""
+    options = typer.main.get_command(make_app(["report"])).commands["report"].params  # type: ignore[attr-defined]
+    return {
+        option.opts[0]: [option.opts[0], *(["leaderboard" if option.name == "fragment" else "x"] * _values(option))]
+        for option in options
+    }
+
+
+def _values(option: Any) -> int:
+    return 0 if option.is_flag else option.nargs
+
+
+@pytest.mark.parametrize("option", sorted(set(options_of_report()) - {"--fragment", "--run-tag", "--out-dir"}))
+def test_a_fragment_refuses_every_option_that_it_does_not_use(tmp_path: Path, option: str):
+    done = debatebench_here(tmp_path, "report", "--fragment", "leaderboard", *options_of_report()[option])
+    assert done.code == 2
+    what = "leave out --fragment" if option == "--check" else f"--fragment cannot be combined with {option}"
+    assert what in done.error_line
+
+
+@pytest.mark.parametrize("option", sorted(set(options_of_report()) - {"--check"}))
+def test_a_check_refuses_every_other_option(tmp_path: Path, option: str):
+    done = debatebench_here(tmp_path, "report", "--check", "site", *options_of_report()[option])
+    assert done.code == 2
+    assert f"leave out {option}" in done.error_line
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from questions import QUESTIONS, Question
 from two_runs import two_runs
 
 from debatebench.output.docs.marts_page import render_marts_page
-from debatebench.query.finding import Described, find, read_described, stem
+from debatebench.query.finding import Described, find, first_sentence, read_described, stem
 from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
@@ -141,6 +141,32 @@ def test_a_word_is_found_in_names_and_texts_of_the_file_and_nowhere_else():
     assert find(described, "of the") == find(described, "nonsense") == []
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Whole.",
+        "Is it? ",
+        "The tokens that Debatrix estimates (Liang et al. 2024, appendix A), over valid verdicts.",
+        "As Liang et al. found.",
+        "It follows Liang et al.",
+        "A service, e.g. Vicuna, or i.e. `this` one.",
+        "Pro vs. Con, cf. Wilson, by approx. 3.5 points!",
+        "Table No. 3 and Fig. 2 on pp. 4–5.",
+        "Which of them count, or not: no.",
+        "Speeches, verdicts etc. of a run.",
+        "Of the version v1.2 and `marts.debates`.",
+    ],
+)
+def test_a_full_stop_of_an_abbreviation_does_not_end_the_first_sentence(sentence: str):
+    assert first_sentence(f"{sentence.strip()} Then comes another. And one.") == sentence.strip()
+    assert first_sentence(sentence.strip()) == sentence.strip()
+
+
+def test_a_text_without_a_full_stop_is_one_sentence():
+    assert first_sentence("no end") == "no end"
+    assert first_sentence("") == ""
+
+
 # --- commands ---------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +214,31 @@ def test_describe_shows_the_text_the_key_the_values_and_the_questions(two_runs: 
     assert "winner" in {row["column"] for row in ask(two_runs, ".describe debates")}
     done = debatebench_here(two_runs, "query", ".describe topic_winrate")
     assert "marts.topic_winrate or original.topic_winrate?" in done.err
+
+
+@pytest.mark.parametrize("name", ["judge_bias.bias", "marts.judge_bias.bias", "MARTS.Judge_Bias.BIAS"])
+def test_describe_takes_a_column_as_find_names_it(two_runs: Path, name: str):
+    (row,) = ask(two_runs, f".describe {name}")
+    assert (row["column"], row["type"]) == ("bias", "VARCHAR")
+    assert "`longer_wins`: " in row["description"]
+    assert "marts.judge_bias.bias (column of a view)." in debatebench_here(two_runs, "query", f".describe {name}").out
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("judge_bais", "No table or view 'judge_bais'; .tables lists them. Did you mean 'judge_bias'?"),
+        ("mart.judge_bias", "No table or view 'mart.judge_bias'; .tables lists them. Did you mean 'marts.judge_bias'?"),
+        ("xyzzy", "No table or view 'xyzzy'; .tables lists them.\n"),
+        ("judge_bias.bais", "marts.judge_bias has no column 'bais'. Known: run_tag, "),
+        ("topic_winrate.run_tag", "marts.topic_winrate or original.topic_winrate?"),
+        ("judge_bias leaderboard", "Name one table or view, as in .describe leaderboard"),
+    ],
+)
+def test_describe_says_what_is_wrong_with_a_name(two_runs: Path, name: str, complaint: str):
+    done = debatebench_here(two_runs, "query", f".describe {name}")
+    assert (done.code, done.out) == (2, "")
+    assert complaint in done.err
 
 
 def test_only_commands_that_look_around_are_a_query(two_runs: Path, tmp_path: Path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from uuid import UUID
@@ -61,6 +62,28 @@ def test_table_cuts_long_text_only_for_a_terminal_and_never_numbers() -> None:
 def test_table_takes_from_the_widest_column_first() -> None:
     lines = render(["short", "long"], [("a" * 20, "b" * 100)], "table", terminal_width=60).splitlines()
     assert lines[2] == "a" * 20 + "  " + "b" * 37 + "…"
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=60), st.text(max_size=60)), min_size=1, max_size=4),
+    st.integers(min_value=30, max_value=80),
+)
+def test_text_that_wraps_fits_its_terminal_and_loses_nothing(rows: list[tuple[str, str]], columns: int) -> None:
+    text = render(["a", "b"], rows, "table", terminal_width=columns, wraps=True)
+    assert all(width(line) <= columns for line in text.split("\n"))
+    kept, shown = (Counter(visible(each).replace(" ", "")) for each in ("".join(a + b for a, b in rows), text))
+    assert kept <= shown
+
+
+def test_text_wraps_at_spaces_and_in_its_own_column() -> None:
+    rows = [("name", "one two three four five six", 7), ("x", "y", 8)]
+    assert render(["a", "b", "n"], rows, "table", terminal_width=24, wraps=True).splitlines() == [
+        "a     b                n",
+        "────  ───────────────  ─",
+        "name  one two three    7",
+        "      four five six",
+        "x     y                8",
+    ]
 
 
 def test_table_counts_the_columns_of_wide_characters() -> None:

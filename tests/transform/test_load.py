@@ -167,7 +167,25 @@ def test_a_model_without_description_is_refused_and_told_where_to_write_it(tmp_p
     refused(
         tmp_path,
         MART | {"marts/a.sql": "select 1 as x", "marts/b.sql": "select 1 as x"},
-        r"marts/b\.sql:1: marts\.b has no description; write `models: \[\{name: b, description: …\}\]` in .*m\.yml",
+        r"marts/b\.sql:1: marts\.b has no description; write `models: \[\{name: b, description: …\}\]` in .*m\.yml\.$",
+    )
+
+
+def test_a_misspelt_description_is_proposed_and_one_that_has_its_file_is_not(tmp_path: Path) -> None:
+    described = "models: [{name: games, description: G.}, {name: scores, description: S.}]"
+    files = {"marts/m.yml": described, "marts/games.sql": "select 1 as x", "marts/scores.sql": "select 1 as x"}
+    refused(
+        tmp_path / "new", files | {"marts/game.sql": "select 1 as x"}, r"marts\.game has no description; .*m\.yml\.$"
+    )
+    files["marts/score.sql"] = files.pop("marts/scores.sql")
+    refused(tmp_path / "misspelt", files, r"marts\.score has no description; .* Did you mean 'marts\.scores'\?$")
+
+
+def test_the_words_of_dbt_are_explained_before_a_description_is_asked_for(tmp_path: Path) -> None:
+    refused(
+        tmp_path,
+        MART | {"marts/a.sql": "select 1 as x", "marts/b.sql": "select *\nfrom {{ ref('a') }}"},
+        r"marts/b\.sql:2: `\{\{ ref\('a'\) \}\}` is dbt's way; here write marts\.a\.",
     )
 
 
