@@ -299,6 +299,20 @@ def test_a_result_is_a_pandas_frame_whose_integers_are_exact(wh: db.Warehouse):
     assert str(frame["n"].dtype) == "Int64"
 
 
+def test_two_columns_of_one_name_are_both_in_what_becomes_of_a_result(wh: db.Warehouse):
+    result = wh.query("select 1 as a, 2 as b, 3 as a")
+    assert result.dicts() == [{"a": 1, "b": 2, "a_1": 3}]
+    assert result.columns == ("a", "b", "a")
+
+
+@pytest.mark.parametrize(("package", "convert"), [("polars", "pl"), ("pyarrow", "arrow")])
+def test_two_columns_of_one_name_are_both_in_a_frame(wh: db.Warehouse, package: str, convert: str):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    frame = getattr(wh.query("select 1 as a, 2 as b, 3 as a"), convert)()
+    rows = frame.to_pylist() if package == "pyarrow" else frame.to_dicts()
+    assert rows == [{"a": 1, "b": 2, "a_1": 3}]
+
+
 def test_a_package_that_is_not_there_is_named(wh: db.Warehouse, monkeypatch: pytest.MonkeyPatch):
     result = wh.query("select 1 as x")
     for package, convert in (("pandas", result.df), ("polars", result.pl), ("pyarrow", result.arrow)):
