@@ -1,4 +1,4 @@
-"""An option that is given twice means both values, or is an error, as is `nan`: no command forgets one without a word."""
+"""An option that is given twice means both values, or is an error, as is `nan`: no command forgets one in silence."""
 
 from __future__ import annotations
 
