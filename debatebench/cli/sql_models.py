@@ -29,6 +29,7 @@ from debatebench.cli.common import (
     warn,
     workspace_of,
 )
+from debatebench.shared.activity import doing
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 from debatebench.shared.formats import Format
@@ -61,6 +62,7 @@ class DocsFormat(StrEnum):
 def _project(context: typer.Context) -> Project:
     from debatebench.query.sql_project import load_project
 
+    doing("Reading SQL models")
     return load_project(workspace_of(context).files("sql", "**/*"), skip_broken=True)
 
 
@@ -282,6 +284,7 @@ def diff_models(
     workspace = built_workspace(context)
     project = _built_project(context)
     _check_sound(project, name, f"{name}_v{before}", f"{name}_v{after}")
+    doing("Comparing the versions")
     diff = diff_model(workspace.database, project, name, before, after, run_tags=run_tag, limit=limit or None)
     if output is Format.JSON:
         _print_diff_json(diff)

@@ -7,6 +7,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from debatebench.shared.activity import doing
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.files import shown_path
@@ -34,6 +35,7 @@ ENGINES: Mapping[str, str] = {
     "postgres": "Only text: never run on PostgreSQL.",
 }
 """What is known about the SQL for each dialect, by sqlglot's name for it."""
+_STEP = "Translating SQL models"
 _AS_SPARK = ("spark", "databricks")
 
 
@@ -49,7 +51,10 @@ def transpile(project: Project, names: Iterable[str], dialect: str) -> Iterator[
 
     Where nothing was compared, comments at the top name what means something else in most engines, by line.
     """
-    for each in typed_models(project, names):
+    names = [name for name in names if project.models[name].seed is None]
+    doing(_STEP, 0, len(names))
+    for number, each in enumerate(typed_models(project, names)):
+        doing(_STEP, number, len(names))
         try:
             yield Transpiled(each.model.name, _text(each, dialect))
         except SqlModelError as error:

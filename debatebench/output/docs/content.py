@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from debatebench.shared.activity import each_of
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record
 from debatebench.shared.visible_text import shortened
@@ -110,7 +111,7 @@ def describe_relations(project: Project, today: date) -> list[Entry]:
     landed = [_landed_table(f"raw.{table}", record, descriptions, readers) for table, record in TABLES.items()]
     described = [
         _sql_model(model, models, descriptions, lineage, readers, unit_tests.get(name, []), today)
-        for name, model in models.items()
+        for name, model in each_of("Describing SQL models", models.items())
     ]
     return [*landed, *described]
 

@@ -19,6 +19,7 @@ from debatebench.output.docs.content import (
     describe_tests,
     spans,
 )
+from debatebench.shared.activity import doing
 from debatebench.shared.errors import ConfigError, UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.version import __version__
@@ -85,6 +86,7 @@ def render_docs(project: Project, files: Mapping[str, Path], today: date) -> str
     groups: dict[str, list[Entry]] = {}
     for entry in sorted(relations, key=lambda each: (_schema_order(each.group), each.key)):
         groups.setdefault(entry.group, []).append(entry)
+    doing("Writing the page")
     return render(
         environment(files),
         _TEMPLATE,

@@ -15,6 +15,7 @@ from debatebench.output.export.dbt_sql import dbt_sql
 from debatebench.output.export.duckdb_file import DATABASE, attached, copy_raw_tables, table_rows, write_built_copy
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
+from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.transform.comments import set_texts, stored_texts
 from debatebench.transform.seeds import SEEDS
@@ -77,7 +78,7 @@ def _csv_text(seed: Seed | None) -> str:
 def _model_files(project: Project, names: DbtNames) -> dict[str, str]:
     """Path in `models/` → text of every SQL model that dbt builds."""
     texts = {}
-    for name, model in project.models.items():
+    for name, model in each_of("Writing dbt models", project.models.items()):
         if name not in names.models:
             continue
         own = names.models[name]

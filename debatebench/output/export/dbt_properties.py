@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.output.export.dbt_tests import FixtureRow, data_tests, unit_test
+from debatebench.shared.activity import each_of
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
 from debatebench.transform.seeds import SEEDS
@@ -27,7 +28,8 @@ def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
 
     descriptions = Descriptions(project)
     texts: dict[str, str] = {}
-    for path, read in read_yaml_files(project.files, Broken(skip=False)).items():
+    files = read_yaml_files(project.files, Broken(skip=False))
+    for path, read in each_of("Writing dbt properties", files.items()):
         models, seeds = [], []
         for described in read.models:
             name = relation_name(described.entry, path)

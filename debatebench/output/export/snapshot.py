@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.query.run_tags import NO_RUNS, landed_tags
+from debatebench.shared.activity import doing
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import check_known_run
@@ -73,6 +74,7 @@ def open_snapshot(
     from debatebench.transform.parse_cache import recall_parsed
     from debatebench.warehouse.up_to_date import check_fits
 
+    doing("Reading SQL models")
     project = load_project(workspace.files("sql", "**/*"))
     with attached(workspace.database, threads=1) as con:
         con.execute("use warehouse")
