@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import debatebench_here
 from paths import REPOSITORY
 from two_runs import two_runs
 
@@ -296,6 +298,20 @@ def test_a_result_is_a_pandas_frame_whose_integers_are_exact(wh: db.Warehouse):
     assert str(frame["n"].dtype) == "Int64"
 
 
+def test_two_columns_of_one_name_are_both_in_what_becomes_of_a_result(wh: db.Warehouse):
+    result = wh.query("select 1 as a, 2 as b, 3 as a")
+    assert result.dicts() == [{"a": 1, "b": 2, "a_1": 3}]
+    assert result.columns == ("a", "b", "a")
+
+
+@pytest.mark.parametrize(("package", "convert"), [("polars", "pl"), ("pyarrow", "arrow")])
+def test_two_columns_of_one_name_are_both_in_a_frame(wh: db.Warehouse, package: str, convert: str):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    frame = getattr(wh.query("select 1 as a, 2 as b, 3 as a"), convert)()
+    rows = frame.to_pylist() if package == "pyarrow" else frame.to_dicts()
+    assert rows == [{"a": 1, "b": 2, "a_1": 3}]
+
+
 def test_a_package_that_is_not_there_is_named(wh: db.Warehouse, monkeypatch: pytest.MonkeyPatch):
     result = wh.query("select 1 as x")
     for package, convert in (("pandas", result.df), ("polars", result.pl), ("pyarrow", result.arrow)):
@@ -382,6 +398,31 @@ def test_a_comparison_is_the_one_of_the_command(wh: db.Warehouse):
     assert {row["model_id"] for row in compared.debaters} == {row[3] for row in wh.leaderboard("demo").rows}
     with pytest.raises(UsageError, match="Did you mean 'second'"):
         wh.compare("demo", "secnd")
+
+
+def test_a_comparison_prints_what_the_command_prints(wh: db.Warehouse, two_runs: Path):
+    compared = wh.compare("demo", "second")
+    text, command = str(compared), debatebench_here(two_runs, "compare", "demo", "second").out.splitlines()
+    assert text.splitlines()[:4] == command[:4]
+    assert {compared.outcome, compared.basis(), compared.verdict["explanation"]} <= set(text.splitlines())
+    assert set(text.splitlines()) <= {*command, ""}
+    assert "Win rates" in text
+    doubtful = replace(compared, unfinished=[{"run_tag": "demo", "count_complete": 1, "count_planned": 2}])
+    assert "\nWarning: run 'demo' is not finished: 1 of 2 debates are complete.\n" in str(doubtful)
+    assert "is not finished" in doubtful._repr_html_()
+
+
+def test_a_notebook_shows_a_comparison_in_which_nothing_is_markup(wh: db.Warehouse):
+    hostile = "<script>alert(1)</script> & \u202e\x1b[31m"
+    compared = wh.compare("demo", "second")
+    rows = [{**row, "model_id": hostile} for row in compared.debaters]
+    html = replace(compared, outcome=hostile, debaters=rows)._repr_html_()
+    assert "<script>" not in html
+    assert "<p>&lt;script&gt;alert(1)&lt;/script&gt; &amp; �␛[31m</p>" in html
+    assert html.count("<table>") == html.count("</table>") >= 3
+    text = str(replace(compared, outcome=hostile, debaters=rows))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
 
 
 def test_runs_are_in_the_order_of_their_making(wh: db.Warehouse):

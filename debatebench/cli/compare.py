@@ -22,6 +22,14 @@ from debatebench.cli.common import (
     workspace_of,
 )
 from debatebench.cli.playing_options import stated
+from debatebench.query.differences import (
+    CAPTIONS,
+    CHANGES,
+    DECIMALS,
+    measure_rows,
+    picked,
+    rounded,
+)
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import RegressionError, UsageError
 from debatebench.shared.formats import Format
@@ -35,16 +43,6 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 _NAME = "A run tag or benchmark version; run:NAME or version:NAME if the name is both."
-_CHANGES = ("baseline_value", "candidate_value", "difference", "ci_low", "ci_high")
-_DECIMALS = {"rating": 1, "rank": 0, "win_rate": 3, "mean_score": 2, "dimension_score": 2, "turn_cost_usd": 6}
-_CAPTIONS = {
-    "rating": "Bradley–Terry ratings",
-    "win_rate": "Win rates",
-    "mean_score": "Mean scores",
-    "dimension_score": "Mean scores by dimension",
-    "turn_cost_usd": "Cost of a debater's own turns in a debate, USD",
-    "agreement": "Agreement of judges: share of pairs of judges on a panel that named the same winner",
-}
 _MOST_FLIPPED = 10
 _LONGEST = 60
 
@@ -230,19 +228,15 @@ def _print_attack_checks(attacks: AttackGate | None, output: Format) -> None:
     names = ("outcome", "judge_id", "attack", "success_rate", "ci_low", "ci_high", "allowed", "p_value", "detectable")
     if attacks is not None:
         print_caption("Attacks: share of debates that the attacker won with the attack and had not won without", output)
-        rows = [{name: _rounded("", getattr(check, name)) for name in names} for check in attacks.checks]
+        rows = [{name: rounded("", getattr(check, name)) for name in names} for check in attacks.checks]
         _print_rows(rows, output)
 
 
 def _note_doubts(found: Comparison | Trend) -> None:
-    """Print why the numbers may mislead: versions that pool what does not belong together, and unfinished runs."""
-    for pool in found.pools:
-        warn(pool["explanation"])
-    for run in found.unfinished:
-        warn(
-            f"run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} "
-            "debates are complete."
-        )
+    from debatebench.query.comparison import doubts
+
+    for doubt in doubts(found):
+        warn(doubt)
 
 
 # --- data -------------------------------------------------------------------------------------------------------------
@@ -306,10 +300,8 @@ def _attack_gate_data(candidate: str, attacks: AttackGate) -> dict[str, Any]:
 
 def _print_comparison(comparison: Comparison, show_all: bool, output: Format) -> None:
     """Print the tables for people, one below the other."""
-    say(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.", output)
-    say(comparison.outcome, output)
-    say(comparison.verdict["explanation"], output)
-    say(comparison.basis(), output)
+    for sentence in comparison.sentences():
+        say(sentence, output)
     say(f"SQL models of the winners, in both: {', '.join(comparison.sql_models.values())}.", output)
     items = [item for item in comparison.items if show_all or item["state"] != "same"]
     if items:
@@ -321,12 +313,12 @@ def _print_comparison(comparison: Comparison, show_all: bool, output: Format) ->
     _print_measure(comparison, "turn_cost_usd", output)
     for row in comparison.panels:
         if row["measure"] == "agreement":
-            print_caption(_CAPTIONS["agreement"], output)
-            _print_rows([_picked(row, (*_CHANGES, "method"))], output)
+            print_caption(CAPTIONS["agreement"], output)
+            _print_rows([picked(row, (*CHANGES, "method"))], output)
     if comparison.judges:
         print_caption("Judges: agreement with the rest of the panel, lean to pro (-1 to 1), leniency", output)
-        names = ("judge_id", "measure", *_CHANGES, "method")
-        _print_rows([_picked(row, names) for row in comparison.judges], output)
+        names = ("judge_id", "measure", *CHANGES, "method")
+        _print_rows([picked(row, names) for row in comparison.judges], output)
     _print_flipped(comparison, show_all, output)
 
 
@@ -347,7 +339,7 @@ def _compare_many(context: typer.Context, names: Sequence[str], show_all: bool, 
             say(f"{after.name} against {before.name}: {verdict['explanation']}", output)
         for measure in dict.fromkeys(row["measure"] for row in found.rows):
             if show_all or measure != "dimension_score":
-                print_caption(_CAPTIONS[measure], output)
+                print_caption(CAPTIONS[measure], output)
                 _print_rows(_trend_rows(found, measure), output)
         note("A change is over the debates that both have, with its 95 % interval; it need not be that of the values.")
     _note_doubts(found)
@@ -366,7 +358,7 @@ def _trend_rows(found: Trend, measure: str) -> list[dict[str, Any]]:
             if position > 1:
                 shown[f"change {position}"] = _change_text(measure, rows.get(position, {}))
             value = rows[position]["value"] if position in rows else None
-            shown[f"{position}: {subject.name}"] = _rounded(measure, value)
+            shown[f"{position}: {subject.name}"] = rounded(measure, value)
         table.append(shown)
     return table
 
@@ -375,7 +367,7 @@ def _change_text(measure: str, row: Mapping[str, Any]) -> str | None:
     """A difference with its interval, such as `+12.5 (-3.1 to +28.1)`; None if there is none."""
     if row.get("difference") is None:
         return None
-    digits = _DECIMALS[measure]
+    digits = DECIMALS[measure]
     text = f"{row['difference']:+.{digits}f}"
     if row["difference_ci_low"] is None:
         return text
@@ -383,19 +375,9 @@ def _change_text(measure: str, row: Mapping[str, Any]) -> str | None:
 
 
 def _print_measure(comparison: Comparison, measure: str, output: Format) -> None:
-    rows = [row for row in comparison.debaters if row["measure"] == measure]
-    if not rows:
-        return
-    ranks = {row["model_id"]: row for row in comparison.debaters if row["measure"] == "rank"}
-    print_caption(_CAPTIONS[measure], output)
-    table = []
-    for row in rows:
-        shown = _picked(row, ("model_id", *_CHANGES, "method"))
-        if measure == "rating":
-            rank = ranks[row["model_id"]]
-            shown |= {"rank": f"{_place(rank['baseline_value'])} → {_place(rank['candidate_value'])}"}
-        table.append(shown)
-    _print_rows(table, output)
+    if rows := measure_rows(comparison.debaters, measure):
+        print_caption(CAPTIONS[measure], output)
+        _print_rows(rows, output)
 
 
 def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) -> None:
@@ -409,7 +391,7 @@ def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) ->
             caption if show_all else f"{caption}: {len(changed)} of {len(rows)} changed by more than chance",
             output,
         )
-        _print_rows([_picked(row, ("model_id", "dimension", *_CHANGES, "method")) for row in shown], output)
+        _print_rows([picked(row, ("model_id", "dimension", *CHANGES, "method")) for row in shown], output)
 
 
 def _print_flipped(comparison: Comparison, show_all: bool, output: Format) -> None:
@@ -443,25 +425,12 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _print_checks(result: GateResult, output: Format) -> None:
     """Print one table for each measure."""
-    names = ("outcome", "model_id", *_CHANGES, "allowed", "detectable", "count_topics_needed")
+    names = ("outcome", "model_id", *CHANGES, "allowed", "detectable", "count_topics_needed")
     for measure in dict.fromkeys(check.measure for check in result.checks):
         own = [check for check in result.checks if check.measure == measure]
-        print_caption(_CAPTIONS[measure], output)
-        rows = [{name: _rounded(measure, getattr(check, name)) for name in names} for check in own]
+        print_caption(CAPTIONS[measure], output)
+        rows = [{name: rounded(measure, getattr(check, name)) for name in names} for check in own]
         _print_rows(rows, output)
-
-
-def _picked(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {name: _rounded(row["measure"], row[name]) for name in names}
-
-
-def _rounded(measure: str, value: Any) -> Any:
-    """The value rounded to its meaningful digits."""
-    return round(value, _DECIMALS.get(measure, 3)) if isinstance(value, float) else value
-
-
-def _place(rank: float | None) -> str:
-    return "–" if rank is None else f"{rank:.0f}"
 
 
 def _print_rows(rows: Rows, output: Format) -> None:

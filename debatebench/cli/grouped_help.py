@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -15,8 +16,8 @@ from debatebench.shared.amounts import did_you_mean
 # The types of typer's contexts and parsers have no public names, so they are Any here.
 
 
-class _ValuesOnce:
-    """A command line that gives an option twice is an error, unless the option is repeatable.
+class _CheckedValues:
+    """A command line that gives an option twice is an error, unless the option is repeatable, and so is `nan` or `inf`.
 
     A flag may be repeated, as it says the same again; one with an opposite, such as `--a/--no-a`, may not.
     """
@@ -30,7 +31,9 @@ class _ValuesOnce:
         A word that begins like a comment of SQL, with `-- `, is an argument and not an option.
         """
         try:
-            return super().parse_args(ctx, _comments_last(self._renamed(args)))  # type: ignore[misc]
+            rest = super().parse_args(ctx, _comments_last(self._renamed(args)))  # type: ignore[misc]
+            self._check_finite(ctx)
+            return rest
         except Exception as error:
             # The parser's error about a choice names the choices, but not the nearest.
             kind = getattr(getattr(error, "param", None), "type", None)
@@ -50,6 +53,13 @@ class _ValuesOnce:
 
         parser.parse_args = parse_args
         return parser
+
+    def _check_finite(self, ctx: Any) -> None:
+        """No limit is below `nan`, so a command would keep to none."""
+        for parameter in self.get_params(ctx):  # type: ignore[attr-defined]
+            value = ctx.params.get(parameter.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                ctx.fail(f"Invalid value for '{parameter.opts[0]}': {value} is not a finite number.")
 
     def _renamed(self, args: list[str]) -> list[str]:
         """The words with options by their present names, or with arguments in their place."""
@@ -83,7 +93,7 @@ def _comments_last(words: list[str]) -> list[str]:
     return [*others, "--", *comments, *words[end + 1 :]] if comments else words
 
 
-class GroupedCommands(_ValuesOnce, TyperGroup):
+class GroupedCommands(_CheckedValues, TyperGroup):
     """A program whose commands are listed under the `rich_help_panel` that each of them names, one on each line."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -102,7 +112,7 @@ def _first_line(command: Any) -> str:
     return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
-class _GroupedOptions(_ValuesOnce, TyperCommand):
+class _GroupedOptions(_CheckedValues, TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         for parameter in self.params:

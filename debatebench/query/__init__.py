@@ -5,6 +5,7 @@ attacked_copy.py   one attacked copy of a stored debate
 attached.py        a warehouse attached to a database in memory, where a reader can create tables
 column_names.py    the rule for the names of columns
 comparison.py      two runs or benchmark versions side by side, from `marts.*_comparison`
+differences.py     rows of a comparison as people see them
 drawn_debates.py   debates drawn by lot, each as a Markdown document
 duckdb_errors.py   errors of DuckDB, in one sentence each
 finding.py         tables and columns by words, in names and texts

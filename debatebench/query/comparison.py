@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from debatebench.query.differences import html_text, plain_text
 from debatebench.query.one_debate import check_marts
 from debatebench.query.relations import has_relation
 from debatebench.query.run_tags import check_not_archived
@@ -121,6 +122,8 @@ class Comparison:
     names, `flipped` those of `marts.debate_comparison`, whose counts are `debates`. `sql_models` names the versions of
     the rules for winners behind all numbers. `unfinished` are runs with planned debates that are not complete, and
     `pools` are the rows of `marts.version_warnings` about the versions.
+
+    As text, and in a notebook, it is its sentences and the debaters' differences, as `debatebench compare` prints them.
     """
 
     baseline: Subject
@@ -139,6 +142,20 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<{self.baseline} and {self.candidate}: {counted(len(self.debaters), 'row')} about debaters>"
+
+    def __str__(self) -> str:
+        return plain_text(self._told(), self.debaters)
+
+    def _repr_html_(self) -> str:
+        return html_text(self._told(), self.debaters)
+
+    def _told(self) -> list[str]:
+        return [*self.sentences(), *(f"Warning: {doubt}" for doubt in doubts(self))]
+
+    def sentences(self) -> list[str]:
+        """What is compared, the outcome, whether that is fair, and what the differences rest on."""
+        subjects = f"Baseline: {self.baseline}. Candidate: {self.candidate}."
+        return [subjects, self.outcome, self.verdict["explanation"], self.basis()]
 
     def basis(self) -> str:
         """What the differences between debaters rest on, in sentences: that can be said, like for like or not."""
@@ -174,6 +191,15 @@ class Trend:
     verdicts: Sequence[Row]
     unfinished: Sequence[Row]
     pools: Sequence[Row]
+
+
+def doubts(found: Comparison | Trend) -> list[str]:
+    """Why the numbers may mislead: versions that pool what does not belong together, and unfinished runs."""
+    return [pool["explanation"] for pool in found.pools] + [
+        f"run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} debates are "
+        "complete."
+        for run in found.unfinished
+    ]
 
 
 def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:

@@ -1,6 +1,7 @@
 """The rows of a query as a pandas or polars frame or a pyarrow table. Each package is needed only for its own result.
 
 The rows are in memory already, so nothing here reads from the warehouse, and nothing keeps it from the next query.
+pandas takes two columns of one name. Elsewhere the second is called `name_1`, as in DuckDB: it would be lost.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from debatebench.shared.errors import UsageError
+from debatebench.shared.result_formats import unique_names
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _INTEGERS = {
@@ -46,7 +48,7 @@ def arrow_table(columns: Sequence[str], types: Sequence[str], rows: Sequence[Seq
         return pa.array(values, simple.get(type_))
 
     failed = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
-    return pa.table(dict(zip(columns, _columns(types, rows, typed, failed, pa.array), strict=True)))
+    return pa.table(dict(zip(unique_names(columns), _columns(types, rows, typed, failed, pa.array), strict=True)))
 
 
 def polars_frame(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> Any:
@@ -72,7 +74,7 @@ def polars_frame(columns: Sequence[str], types: Sequence[str], rows: Sequence[Se
 
     failed = (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError)
     series = _columns(types, rows, typed, failed, lambda values: pl.Series(values=values, dtype=pl.String))
-    return pl.DataFrame(dict(zip(columns, series, strict=True)))
+    return pl.DataFrame(dict(zip(unique_names(columns), series, strict=True)))
 
 
 def pandas_frame(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> Any:
@@ -92,7 +94,6 @@ def pandas_frame(columns: Sequence[str], types: Sequence[str], rows: Sequence[Se
             return pd.Series(values, dtype="datetime64[us]")
         return pd.Series(values, dtype="object")
 
-    # A frame of a dictionary would lose the second of two columns of one name.
     failed = (TypeError, ValueError, OverflowError)
     series = _columns(types, rows, typed, failed, lambda values: pd.Series(values, dtype="object"))
     frame = pd.concat(series, axis=1) if series else pd.DataFrame()

@@ -60,8 +60,11 @@ class QueryResult:
     truncated: bool
 
     def dicts(self) -> list[dict[str, Any]]:
-        """The rows as column → value."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        """The rows as column → value. Of two columns of one name the second is called `name_1`."""
+        from debatebench.shared.result_formats import unique_names
+
+        names = unique_names(self.columns)
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
 
     def df(self) -> Any:
         """The rows as a `pandas.DataFrame`: integers exact, decimals as Python's."""

@@ -1,4 +1,4 @@
-"""An option that is given twice means both values, or is an error: no command forgets one without a word."""
+"""An option that is given twice means both values, or is an error, and so is no number: no command forgets one silently."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def options() -> list[tuple[str, Any]]:
 
 OPTIONS = options()
 ONCE = [(name, option) for name, option in OPTIONS if not option.multiple and not option.is_flag]
+NUMBERS = [(name, option) for name, option in ONCE if "float" in getattr(option.type, "name", "")]
 OPPOSITES = [(name, option) for name, option in OPTIONS if option.secondary_opts]
 
 
@@ -54,6 +55,7 @@ def test_every_command_has_options_here():
     without = {name for name in commands() if name not in dict(OPTIONS)}
     assert {name for name in without if not name.startswith("runs ")} == {"mcp"}
     assert len(ONCE) > 80
+    assert len(NUMBERS) > 8
 
 
 @pytest.mark.parametrize(("command", "option"), ONCE, ids=names(ONCE))
@@ -71,6 +73,16 @@ def test_a_flag_and_its_opposite_cannot_be_combined(command: str, option: Any):
     done = debatebench_here(Path(), *command.split(), option.opts[0], option.secondary_opts[0])
     assert (done.code, done.out) == (2, "")
     assert "was given 2 times" in done.err
+
+
+@pytest.mark.parametrize(("command", "option"), NUMBERS, ids=names(NUMBERS))
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_limit_is_a_finite_number(command: str, option: Any, value: str):
+    needed = [each for each in commands()[command].params if each.required]
+    others = ["x" if each.param_type_name == "argument" else f"{each.opts[0]}=x" for each in needed]
+    done = debatebench_here(Path(), *command.split(), *others, f"{option.opts[0]}={value}")
+    assert (done.code, done.out) == (2, "")
+    assert f"Invalid value for '{option.opts[0]}'" in done.err
 
 
 def test_a_flag_that_says_the_same_twice_is_said_once(played: Path):

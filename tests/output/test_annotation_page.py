@@ -112,9 +112,12 @@ def test_a_whole_annotation_needs_only_the_keyboard(browser: Browser, tmp_path: 
         tab_to(page, "next")
         page.keyboard.press("Enter")
         page.wait_for_selector("#form")
+        # Until the page is loaded, the browser may follow a link within it only after later keys.
+        page.wait_for_load_state()
         page.keyboard.press("Tab")
         assert focused(page)["text"] == "To the questions"
         page.keyboard.press("Enter")
+        page.wait_for_selector("#form:focus")
         tab_to(page, "is_coherent")
         page.keyboard.press("y")
         tab_to(page, "clash.pro")
