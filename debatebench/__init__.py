@@ -5,7 +5,7 @@
     with db.open("warehouse/debatebench.duckdb") as wh:
         wh.sql("select * from marts.leaderboard where run_tag = $tag", {"tag": "demo"}).df()
 
-`open` gives a `Warehouse`; every error is a `DebatebenchError`.
+`open` gives a `Warehouse`; its errors are `DebatebenchError`s, but for those that docs/python-api.md names.
 """
 
 from __future__ import annotations

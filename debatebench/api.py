@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
+from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -145,6 +146,8 @@ def open(database: str | os.PathLike[str] = "warehouse/debatebench.duckdb", *, m
     `HeldWarehouseError` if a program has it open for writing, `DamagedDataError` if the file cannot be read. It is a
     `UserWarning` that the warehouse was built from other SQL models or data than its workspace has.
     """
+    _check(str | os.PathLike, "a path", database=database)
+    _check(str, "text", memory_limit=memory_limit)
     path = Path(database)
     return Warehouse(Workspace(path).database if path.is_dir() else path, memory_limit=memory_limit)
 
@@ -253,6 +256,7 @@ class Warehouse:
         names; errors while rows are read are DuckDB's own. Ctrl-C does not stop such a read, because DuckDB 2.0 does
         not check for it; see `query`.
         """
+        _check_query(sql, params)
         con = self._cursor()
         with sql_errors():
             statement, values = one_select(con, sql, params or {}, asking_for=_ASKING_FOR)
@@ -270,6 +274,9 @@ class Warehouse:
 
         Raises `UsageError` as `sql` does, and `DebatebenchError` for every other error.
         """
+        _check_query(sql, params)
+        _check(Integral | None, "a whole number", limit=limit)
+        _check(Real | None, "a number", timeout_s=timeout_s)
         with closing_unless_stuck(self._cursor()) as con:
             return run_query(con, sql, params, limit=limit, timeout_s=timeout_s, asking_for=_ASKING_FOR)
 
@@ -279,6 +286,7 @@ class Warehouse:
         Without a tag it is the run that landed last and does not judge the debates of another. Raises `UsageError` for
         an unknown run, or if SQL models of this version are missing.
         """
+        _check(str | None, "text", run_tag=run_tag)
         self._check_models()
         with sql_errors(), closing(self._cursor()) as con:
             return run_query(con, _LEADERBOARD, {"run_tag": pick_run_tag(con, run_tag)}, limit=None)
@@ -290,6 +298,7 @@ class Warehouse:
         """
         from debatebench.query.comparison import compare, find_subject
 
+        _check(str, "text", baseline=baseline, candidate=candidate)
         self._check_models()
         with sql_errors(), closing(self._cursor()) as con:
             return compare(con, find_subject(con, baseline), find_subject(con, candidate))
@@ -301,6 +310,8 @@ class Warehouse:
         """
         from debatebench.query.one_debate import find_debate
 
+        _check(str, "text", debate_id=debate_id)
+        _check(str | None, "text", run_tag=run_tag)
         self._check_models()
         with sql_errors(), closing(self._cursor()) as con:
             return find_debate(con, debate_id, run_tag)
@@ -308,23 +319,24 @@ class Warehouse:
     def elo(self, run_tag: str, *, initial: float | None = None, k: float | None = None) -> dict[str, float]:
         """Debater → Elo rating after a run's last game; `initial` and `k` replace the run's own settings.
 
-        The ratings under the run's own settings are in `ratings.elo`. Raises `UsageError` if no run has the tag,
-        or if SQL models of this version are missing.
+        The ratings under the run's own settings are in `ratings.elo`. Raises `UsageError` if no run has the tag, for
+        settings that give no ratings, or if SQL models of this version are missing.
         """
         from debatebench.query.rated_games import read_games
-        from debatebench.stats.elo import elo_ratings
+        from debatebench.stats.elo import check_settings, elo_ratings
 
+        _check(str, "text", run_tag=run_tag)
+        _check(Real | None, "a number", initial=initial, k=k)
         self._check_models()
         with sql_errors(), closing(self._cursor()) as con:
             games = read_games(con, run_tag)
-        ratings = elo_ratings(
-            games.pro,
-            games.con,
-            games.score,
-            initial=games.initial if initial is None else initial,
-            k=games.k if k is None else k,
-            players=len(games.debaters),
-        )
+        initial = games.initial if initial is None else initial
+        k = games.k if k is None else k
+        try:
+            check_settings(initial, k)
+        except ValueError as error:
+            raise UsageError(f"Elo needs other settings: {error}.") from error
+        ratings = elo_ratings(games.pro, games.con, games.score, initial=initial, k=k, players=len(games.debaters))
         return dict(zip(games.debaters, ratings, strict=True))
 
     @cached_property
@@ -373,6 +385,7 @@ class Warehouse:
         from debatebench.transform.broken import broken_among, why_broken
         from debatebench.transform.lineage.column_lineage import column_lineage
 
+        _check(str, "text", name=name)
         if broken := broken_among(self._project.broken, (name, name.rpartition(".")[0])):
             raise SqlModelError(why_broken(broken))
         return column_lineage(self._project, name)
@@ -413,7 +426,7 @@ class Named(Mapping[str, T]):
 
     def __getitem__(self, name: str) -> T:
         if (found := self._found(name)) is None:
-            raise KeyError(f"No {self._kind} '{name}'.{did_you_mean(name, self._names, 3)}")
+            raise KeyError(f"No {self._kind} '{name}'.{did_you_mean(str(name), self._names, 3)}")
         return self._make(found)
 
     def _found(self, name: object) -> str | None:
@@ -435,6 +448,18 @@ class Named(Mapping[str, T]):
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), self._kind)}: {listed(list(self), _MOST_NAMED)}>"
+
+
+def _check(kinds: Any, what: str, **arguments: object) -> None:
+    """Raise `UsageError` for an argument that is of none of these types."""
+    for name, value in arguments.items():
+        if not isinstance(value, kinds):
+            raise UsageError(f"The argument {name} must be {what}, not of type {type(value).__name__}.")
+
+
+def _check_query(sql: object, params: object) -> None:
+    _check(str, "text", sql=sql)
+    _check(Mapping | None, "a mapping from names to values", params=params)
 
 
 def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None, descriptions: Descriptions) -> ModelInfo:

@@ -6,11 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -341,6 +342,53 @@ def test_a_long_result_is_shown_in_part_and_says_so(wh: db.Warehouse):
 
 
 # --- what there is ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [3, b"x", ["demo"], Path("demo")])
+def test_an_argument_of_a_wrong_type_is_one_sentence(wh: db.Warehouse, wrong: Any):
+    asked: dict[str, Callable[[], object]] = {
+        "sql must be text": lambda: wh.query(wrong),
+        "sql must be text, not of type": lambda: wh.sql(wrong),
+        "debate_id must be text": lambda: wh.debate(wrong),
+        "run_tag must be text": lambda: wh.debate("x", wrong),
+        "run_tag must be text, not of type": lambda: wh.leaderboard(wrong),
+        "baseline must be text": lambda: wh.compare(wrong, "demo"),
+        "candidate must be text": lambda: wh.compare("demo", wrong),
+        "run_tag must be": lambda: wh.elo(wrong),
+        "name must be text": lambda: wh.lineage(wrong),
+        "params must be a mapping": lambda: wh.query("select 1", wrong),
+        "params must be a mapping from names": lambda: wh.sql("select 1", wrong),
+        "limit must be a whole number": lambda: wh.query("select 1", limit="5"),  # type: ignore[arg-type]
+        "timeout_s must be a number": lambda: wh.query("select 1", timeout_s="5"),  # type: ignore[arg-type]
+        "initial must be a number": lambda: wh.elo("demo", initial="5"),  # type: ignore[arg-type]
+        "k must be a number": lambda: wh.elo("demo", k="5"),  # type: ignore[arg-type]
+    }
+    for complaint, ask in asked.items():
+        with pytest.raises(UsageError, match=f"^The argument {complaint}"):
+            ask()
+
+
+def test_text_that_is_needed_cannot_be_none(wh: db.Warehouse):
+    none: Any = None
+    for ask in (wh.query, wh.sql, wh.debate, wh.elo, wh.lineage, db.open):
+        with pytest.raises(UsageError, match="not of type NoneType"):
+            ask(none)
+    with pytest.raises(UsageError, match="not of type NoneType"):
+        wh.compare("demo", none)
+
+
+def test_elo_settings_that_give_no_ratings_are_refused(wh: db.Warehouse):
+    with pytest.raises(UsageError, match="k must be a finite number of at least 0, not nan"):
+        wh.elo("demo", k=float("nan"))
+    with pytest.raises(UsageError, match="the initial rating must be a finite number, not inf"):
+        wh.elo("demo", initial=float("inf"))
+
+
+def test_a_name_that_is_no_text_is_no_key(wh: db.Warehouse):
+    for mapping in (wh.models, wh.runs):
+        assert None not in mapping
+        with pytest.raises(KeyError, match="'None'"):
+            mapping[None]  # type: ignore[index]
 
 
 def test_everything_has_a_short_repr(wh: db.Warehouse):

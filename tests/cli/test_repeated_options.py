@@ -1,4 +1,4 @@
-"""An option that is given twice means both values, or is an error, and so is no number: no command forgets one silently."""
+"""An option that is given twice means both values, or is an error, as is `nan`: no command forgets one in silence."""
 
 from __future__ import annotations
 

@@ -116,6 +116,22 @@ tested as (
 
 ),
 
+explained as (
+
+    select
+        *,
+        macros.reason_of(
+            p_value is null or case when measure = 'rate' then effective_n else half_width end is null,
+            n,
+            value,
+            count_clusters,
+            cluster_unit
+        ) as reason
+
+    from tested
+
+),
+
 final as (
 
     select
@@ -136,23 +152,13 @@ final as (
                         then 'no_reference'
                     else 'no_family'
                 end
-            else
-                macros.bias_reason(
-                    bias,
-                    macros.reason_of(
-                        p_value is null or case when measure = 'rate' then effective_n else half_width end is null,
-                        n,
-                        value,
-                        count_clusters,
-                        cluster_unit
-                    )
-                )
+            else coalesce(macros.bias_reason(bias, reason), reason)
         end as reason,
         neutral, count_debates,
         n as count_trials,
         count_clusters, count_people_debates
 
-    from tested
+    from explained
 
 )
 
