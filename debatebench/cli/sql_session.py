@@ -14,7 +14,7 @@ from debatebench.api import Warehouse
 from debatebench.cli.common import say
 from debatebench.cli.sql_completion import Completions
 from debatebench.query.duckdb_errors import sql_errors
-from debatebench.query.finding import Described, find, read_described
+from debatebench.query.finding import Described, find, read_described, telling_words
 from debatebench.query.relations import read_macros, read_relations
 from debatebench.query.safe_query import check_limits, parse_params, run_query
 from debatebench.shared.amounts import counted, did_you_mean, known_names
@@ -260,9 +260,11 @@ class SqlSession:
     def _find(self, words: str) -> None:
         if not words:
             raise UsageError("Name what to look for, as in .find verbosity")
+        if not (wanted := telling_words(words)):
+            raise UsageError(f"'{words}' has no word to look for; words such as 'of' and 'the' are left out.")
         found = find(self._described(), words)
         if not found:
-            raise UsageError(f"No name and no text has any word of '{words}'; .tables lists all tables.")
+            raise UsageError(f"No name and no text has any word of '{' '.join(wanted)}'; .tables lists all tables.")
         self._print(
             ("name", "matched", "description"), [(each.name, each.matched, each.text or None) for each in found]
         )

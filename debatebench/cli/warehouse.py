@@ -252,6 +252,7 @@ def land(
 def _reparse(workspace: Workspace, run_tags: Sequence[str] | None, prices: Path | None, output: Format) -> None:
     """Read the stored answers of some runs or of all again, and print what that changes."""
     from debatebench.journal.shards import journals_of
+    from debatebench.landing.run_marks import check_not_archived
     from debatebench.plan.prices import prices_in
     from debatebench.play.reparsing import ChangedVerdict, reparse_run
     from debatebench.play.repricing import ChangedCosts, reprice_run
@@ -260,6 +261,7 @@ def _reparse(workspace: Workspace, run_tags: Sequence[str] | None, prices: Path 
 
     known = sources(workspace)
     for run_tag in run_tags or ():
+        check_not_archived(workspace, run_tag)
         check_known_run(run_tag, known, workspace.warehouse)
     price_of = None if prices is None else prices_in(prices)
     wanted = known if run_tags is None else set(run_tags)

@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.query.one_debate import check_marts
-from debatebench.query.run_tags import landed_tags
-from debatebench.shared.amounts import known_names
-from debatebench.shared.errors import UsageError
+from debatebench.query.run_tags import check_landed
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.visible_text import spreadsheet_safe
 
@@ -99,7 +97,8 @@ def write_summaries(con: duckdb.DuckDBPyConnection, run_tag: str, out_dir: Path)
     Each file is replaced as a whole. Raises `UsageError` when the run does not exist, `DebatebenchError` when
     `out_dir` cannot be written to, or the SQL models are not built.
     """
-    _check_run(con, run_tag)
+    check_landed(con, run_tag)
+    check_marts(con)
     texts = {out_dir / f"{name}.csv": _csv_text(con, summary, run_tag) for name, summary in SUMMARIES.items()}
     try:
         for path, text in texts.items():
@@ -114,7 +113,8 @@ def ratings_json(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any]
 
     Raises `UsageError` when the run does not exist, `DebatebenchError` when the SQL models are not built.
     """
-    _check_run(con, run_tag)
+    check_landed(con, run_tag)
+    check_marts(con)
     ((benchmark_version, rubric_version, initial_rating, k_factor),) = _rows(
         con,
         "select benchmark_version, rubric_version, elo_initial_rating, elo_k_factor from marts.runs where run_tag = ?",
@@ -145,15 +145,6 @@ def ratings_json(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any]
             for model_id, rating, games in debaters
         },
     }
-
-
-def _check_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
-    """Refuse a tag that is not in the warehouse, and name those that are; refuse a warehouse that was never built."""
-    known = landed_tags(con)
-    if run_tag not in known:
-        others = known_names(run_tag, known) if known else " The warehouse contains no runs yet."
-        raise UsageError(f"No run '{run_tag}'.{others}")
-    check_marts(con)
 
 
 def _csv_text(con: duckdb.DuckDBPyConnection, summary: Summary, run_tag: str) -> str:

@@ -46,12 +46,9 @@ def make_plan(
     topics = _of_categories(selected(topics, options.selected_topics, "topic"), options)
     debaters = selected(debaters, options.selected_debaters, "debater")
     judges = selected(judges, options.selected_judges, "judge")
-    if len(debaters) < 2:
-        raise UsageError(
-            f"A tournament needs at least 2 debaters, but {len(debaters)} are configured; add some to models.yaml."
-        )
+    _check_enough(debaters, config, options)
     if config.is_of_teams:
-        check_teams(config, len(debaters), options)
+        check_teams(config, options)
     if not topics:
         raise UsageError("A tournament needs at least one topic; add some to topics.json.")
     pool = checked_pool(debaters if options.judges_from_selection else judges, debaters, prompts, options)
@@ -210,6 +207,19 @@ def selected(
         if wanted not in known and wanted not in in_no_file:
             raise UsageError(f"No {kind} '{wanted}'.{known_names(wanted, known)}")
     return tuple(entry for entry in entries if entry.id in ids)
+
+
+def _check_enough(debaters: Sequence[MemberConfig], config: Config, options: PlanOptions) -> None:
+    """Raise `UsageError` if the debaters are fewer than those of one debate."""
+    least, whose = (len(TEAMS), "Debates of four teams need") if config.is_of_teams else (2, "A tournament needs")
+    if len(debaters) >= least:
+        return
+    if options.selected_debaters is None:
+        reason = f"but {len(debaters)} are configured; add some to models.yaml"
+    else:
+        named = " and ".join(f"'{each.id}'" for each in debaters)
+        reason = f"but --debater names only {named}; name more, or leave it out to play with all"
+    raise UsageError(f"{whose} at least {least} debaters, {reason}.")
 
 
 def _of_categories(topics: Sequence[TopicConfig], options: PlanOptions) -> Sequence[TopicConfig]:

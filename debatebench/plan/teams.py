@@ -30,13 +30,8 @@ Four = tuple[str, ...]
 """The debaters of OG, OO, CG and CO."""
 
 
-def check_teams(config: Config, count_debaters: int, options: PlanOptions) -> None:
-    """Raise `UsageError` where four teams cannot debate, or an option means two sides."""
-    if count_debaters < len(TEAMS):
-        raise UsageError(
-            f"Debates of four teams need at least {len(TEAMS)} debaters, but {count_debaters} are configured; add some "
-            "to models.yaml."
-        )
+def check_teams(config: Config, options: PlanOptions) -> None:
+    """Raise `UsageError` where an option or a setting means two sides."""
     if options.swap_sides:
         raise UsageError(
             "--swap-sides draws who of two is pro, and this debate format has four teams, whose positions rotate: "

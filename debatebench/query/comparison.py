@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from debatebench.query.differences import html_text, plain_text
 from debatebench.query.one_debate import check_marts
 from debatebench.query.relations import has_relation
+from debatebench.query.run_tags import check_not_archived
 from debatebench.query.safe_query import run_query
 from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import UsageError
@@ -218,6 +219,7 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     if len(found) > 1:
         raise UsageError(f"'{name}' is both a run and a benchmark version; write run:{name} or version:{name}.")
     if not found:
+        check_not_archived(con, name.removeprefix("run:"))
         # An excluded run can be compared, but is not proposed.
         shown = {kind: [row[1] for row in rows if row[0] == kind and not row[3]] for kind in ("run", "version")}
         hint = did_you_mean(name, [each for names in shown.values() for each in names], 3)

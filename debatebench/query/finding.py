@@ -145,9 +145,14 @@ def _catalogue(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
     }
 
 
+def telling_words(text: str) -> list[str]:
+    """The words of a text in lower case, in order, except those that say nothing about a subject."""
+    return [word for word in _WORD.findall(text.lower()) if word not in _EMPTY]
+
+
 def stems(text: str) -> list[str]:
-    """The words of a text without their endings, in order, except those that say nothing."""
-    return [stem(word) for word in _WORD.findall(text.lower()) if word not in _EMPTY]
+    """The telling words of a text without their endings, in order."""
+    return [stem(word) for word in telling_words(text)]
 
 
 def stem(word: str) -> str:

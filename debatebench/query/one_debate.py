@@ -9,10 +9,9 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from debatebench.query.attacked_copy import find_attacked
-from debatebench.query.run_tags import NO_RUNS, landed_tags
+from debatebench.query.run_tags import NO_RUNS, check_landed, landed_tags
 from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import UsageError
-from debatebench.shared.workspace import check_known_run
 
 if TYPE_CHECKING:
     import duckdb
@@ -162,10 +161,10 @@ def _no_debate(con: duckdb.DuckDBPyConnection, debate_id: str, run_tag: str | No
     """The error for an unknown debate, with the near ones; it is raised for an unknown run."""
     from debatebench.query.safe_query import run_query
 
-    if not (known := landed_tags(con)):
-        return UsageError(NO_RUNS)
     if run_tag is not None:
-        check_known_run(run_tag, known)
+        check_landed(con, run_tag)
+    elif not landed_tags(con):
+        return UsageError(NO_RUNS)
     where = f" in run '{run_tag}'" if run_tag else ""
     near = run_query(con, _NEAR, {"debate_id": debate_id, "run_tag": run_tag}).rows
     hint = did_you_mean(debate_id, [each for (each,) in near], 3)

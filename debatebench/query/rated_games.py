@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.query.run_tags import landed_tags
-from debatebench.shared.workspace import check_known_run
+from debatebench.query.run_tags import check_landed
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,7 +34,7 @@ def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> RatedGames:
         "select elo_initial_rating, elo_k_factor from staging.stg_runs where run_tag = $1", [run_tag]
     ).fetchall()
     if not settings:
-        check_known_run(run_tag, landed_tags(con))
+        check_landed(con, run_tag)
     # Read the games first, because they contain the debaters' codes.
     columns = con.execute(
         "select game_number, pro_code, con_code, pro_score from marts.games where run_tag = $1", [run_tag]

@@ -89,16 +89,27 @@ def _has_marks(con: duckdb.DuckDBPyConnection) -> bool:
     return bool(found.fetchall())
 
 
+def check_not_archived(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
+    """Raise `UsageError` for a run that the warehouse does not contain because it is archived."""
+    if _is_marked(con, run_tag, "is_archived") and run_tag not in landed_tags(con):
+        raise UsageError(f"Run '{run_tag}' is archived; `debatebench runs restore {run_tag}` brings it back.")
+
+
+def check_landed(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
+    """Raise `UsageError` for a run that is not in the warehouse, and say so if it is archived."""
+    check_not_archived(con, run_tag)
+    if not (known := landed_tags(con)):
+        raise UsageError(NO_RUNS)
+    check_known_run(run_tag, known)
+
+
 def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
     """`run_tag` if it has landed; for None, the first of `default_order`. Raises `UsageError` if there is none."""
-    known = landed_tags(con)
-    if not known:
-        raise UsageError(NO_RUNS)
     if run_tag is not None:
-        if run_tag not in known and _is_marked(con, run_tag, "is_archived"):
-            raise UsageError(f"Run '{run_tag}' is archived; `debatebench runs restore {run_tag}` brings it back.")
-        check_known_run(run_tag, known)
+        check_landed(con, run_tag)
         return run_tag
+    if not (known := landed_tags(con)):
+        raise UsageError(NO_RUNS)
     order = default_order(con)
     if not order:
         raise UsageError(

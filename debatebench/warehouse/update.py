@@ -105,6 +105,7 @@ def update_warehouse(
     )
     known = work.sources()
     for run_tag in set(without) - known.keys():
+        check_not_archived(workspace, run_tag)
         check_known_run(run_tag, [*known, *_landed(workspace.database)], workspace.warehouse)
     wanted = [tag for tag in known if tag not in without] if run_tags is None else list(run_tags)
     for run_tag in wanted:

@@ -46,6 +46,14 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="module")
+def archived(two_runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A copy of a workspace with the run `second`, in which `demo` is archived."""
+    root = Path(shutil.copytree(two_runs, tmp_path_factory.mktemp("archived") / "copied"))
+    assert runs(root, "archive", "demo").code == 0
+    return root
+
+
 def runs(root: Path, *arguments: str) -> Done:
     return debatebench_here(root, "runs", *arguments)
 
@@ -297,6 +305,43 @@ def test_an_archived_run_leaves_the_warehouse_and_comes_back_with_the_same_rows(
     assert debatebench_here(root, "doctor").out == ""
     assert runs(root, "restore", "demo").out == "Run 'demo' is not archived.\n"
     assert list(listed(root)) == ["second", "demo"], "it is not the last that landed"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["annotate", "--run-tag", "demo", "--annotator", "me", "--no-browser"],
+        ["build", "--from-journals", "--without", "demo"],
+        ["compare", "second", "demo"],
+        ["compare", "second", "run:demo"],
+        ["export", "--format", "parquet", "--run-tag", "demo", "--out-dir", "exported"],
+        ["gate", "demo", "second"],
+        ["inspect-debate", "x", "--run-tag", "demo"],
+        ["judge", "demo", "--as", "again"],
+        ["land", "--reparse", "--run-tag", "demo"],
+        ["plot", "--run-tag", "demo", "--out-dir", "plots"],
+        ["probe-judges", "demo", "--as", "probe"],
+        ["rate", "--run-tag", "demo"],
+        ["report", "--compare", "second", "demo"],
+        ["sample-debates", "--run-tag", "demo"],
+        ["summarize", "--run-tag", "demo"],
+        ["view", "--run-tag", "demo", "--no-browser"],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_a_command_that_needs_an_archived_run_names_the_command_that_restores_it(archived: Path, command: list[str]):
+    done = debatebench_here(archived, *command)
+    assert done.code == 2
+    assert "Run 'demo' is archived" in done.error_line
+    assert "`debatebench runs restore demo` brings it back" in done.error_line
+
+
+def test_a_warehouse_whose_only_run_is_archived_says_so(archived: Path):
+    assert runs(archived, "archive", "second").code == 0
+    done = debatebench_here(archived, "show-leaderboard", "--run-tag", "demo")
+    assert "Run 'demo' is archived" in done.error_line
+    assert "contains no runs yet" in debatebench_here(archived, "show-leaderboard").error_line
+    assert runs(archived, "restore", "second").code == 0
 
 
 def test_the_archive_of_a_killed_command_is_finished_by_the_next_landing_and_the_same_command(root: Path):

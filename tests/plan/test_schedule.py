@@ -192,6 +192,8 @@ def test_more_sampled_topics_than_there_are_is_refused() -> None:
 def test_a_tournament_of_one_or_about_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="needs at least 2 debaters, but 1 are configured"):
         plan_of(debaters=1)
+    with pytest.raises(UsageError, match=r"2 debaters, but --debater names only 'd00'; name more, or leave it out"):
+        plan_of(debaters=3, selected_debaters=("d00", "d00"))
     with pytest.raises(UsageError, match="needs at least one topic"):
         plan_of(topic_count=0)
 

@@ -122,6 +122,12 @@ def test_debaters_who_judge_each_other_never_judge_a_debate_of_their_own():
     ("debaters", "changes", "options", "message"),
     [
         (3, {}, {}, "Debates of four teams need at least 4 debaters, but 3 are configured"),
+        (
+            5,
+            {},
+            {"selected_debaters": ("d1", "d0", "d1")},
+            "4 debaters, but --debater names only 'd0' and 'd1'; name more",
+        ),
         (4, {}, {"swap_sides": True}, "--swap-sides draws who of two is pro"),
         (4, {"on_refusal": "forfeit"}, {}, "`on_refusal: forfeit` lets the other side win"),
         (

@@ -187,6 +187,20 @@ def test_find_says_what_matched(two_runs: Path):
     assert "No name and no text has any word of 'xyzzy'" in done.err
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("of the", "'of the' has no word to look for; words such as 'of' and 'the' are left out."),
+        ("!", "'!' has no word to look for;"),
+        ("the xyzzy", "No name and no text has any word of 'xyzzy';"),
+    ],
+)
+def test_find_says_that_words_which_say_nothing_are_not_looked_for(two_runs: Path, words: str, complaint: str):
+    done = debatebench_here(two_runs, "query", f".find {words}")
+    assert (done.code, done.out) == (2, "")
+    assert complaint in done.err
+
+
 def test_tables_are_listed_by_subject_with_a_sentence_each(two_runs: Path):
     rows = ask(two_runs, ".tables")
     subjects = [row["subject"] for row in rows]

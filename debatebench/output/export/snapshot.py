@@ -9,11 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.query.run_tags import NO_RUNS, landed_tags
+from debatebench.query.run_tags import NO_RUNS, check_landed, landed_tags
 from debatebench.shared.activity import doing
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
-from debatebench.shared.workspace import check_known_run
 
 if TYPE_CHECKING:
     import duckdb
@@ -81,21 +80,20 @@ def open_snapshot(
         close_to_outside(con, besides=folder)
         recall_parsed(con)
         check_fits(workspace, None, con=con)
-        known = landed_tags(con)
-        chosen = _chosen(known, run_tags)
+        chosen = _chosen(con, run_tags)
         if with_sources:
-            chosen = tuple(tag for tag in known if tag in {*chosen, *_sources(con, chosen)})
+            chosen = tuple(tag for tag in landed_tags(con) if tag in {*chosen, *_sources(con, chosen)})
         yield Snapshot(
             con, workspace.database, project, chosen, run_tags is None, select, now, dataset or DatasetOptions()
         )
 
 
-def _chosen(known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
+def _chosen(con: duckdb.DuckDBPyConnection, wanted: Sequence[str] | None) -> tuple[str, ...]:
     """The runs to export, each once, in order."""
-    if not known:
-        raise UsageError(NO_RUNS)
     for run_tag in sorted(set(wanted or ())):
-        check_known_run(run_tag, known, "the warehouse")
+        check_landed(con, run_tag)
+    if not (known := landed_tags(con)):
+        raise UsageError(NO_RUNS)
     return tuple(known) if wanted is None else tuple(sorted(set(wanted)))
 
 
