@@ -184,6 +184,8 @@ def test_the_former_options_of_a_gate_are_its_arguments_in_order(tmp_path: Path)
         (("query", "select 1", "--file", "q.sql"), "either as an argument"),
         (("annotate", "--run-tag", "a", "--annotator", "b", "--overlap", "3"), "--overlap needs --annotators"),
         (("annotate", "--run-tag", "a", "--annotator", "b", "--review", "--revise"), "--review cannot be combined"),
+        (("annotate", "--run-tag", "a", "--status", "--port", "3"), "--port is about the page, which does not open"),
+        (("annotate", "--run-tag", "a", "--annotators", "b", "--revise"), "which does not open without --annotator"),
         (("export", "--format", "jsonl", "--out-dir", "x", "--select", "runs"), "--select works only with"),
         (("export", "--format", "jsonl", "--out-dir", "x", "--anonymize"), "work only with --format huggingface"),
         (("run", "--quick-test", "--prod-run"), "--prod-run and --quick-test cannot be combined"),
