@@ -113,7 +113,7 @@ def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
     order = default_order(con)
     if not order:
         raise UsageError(
-            "Every run in the warehouse judges stored debates or is excluded; give the tag of one. "
+            "Every run in the warehouse judges stored debates or is excluded; name one by its tag. "
             f"Known: {', '.join(known)}."
         )
     return order[0]

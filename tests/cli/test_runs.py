@@ -422,7 +422,7 @@ def test_the_run_that_was_pinned_last_is_meant_by_commands_and_pages(root: Path)
     assert debatebench_here(root, "show-leaderboard").err.startswith("Run 'second' is pinned")
     assert runs(root, "exclude", "second").code == 0
     done = debatebench_here(root, "show-leaderboard")
-    assert (done.code, "or is excluded; give the tag of one. Known: demo, second." in done.error_line) == (
+    assert (done.code, "or is excluded; name one by its tag. Known: demo, second." in done.error_line) == (
         2,
         True,
     )

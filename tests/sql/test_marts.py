@@ -590,7 +590,7 @@ def test_ratings_list_debaters_in_the_order_of_their_first_game(tiny: duckdb.Duc
 
 
 def test_an_unknown_run_is_refused_by_name(tiny: duckdb.DuckDBPyConnection, tmp_path: Path):
-    with pytest.raises(UsageError, match=r"^No run 'nobody'\. Known: tiny\.$"):
+    with pytest.raises(UsageError, match=r"^No run 'nobody' in the warehouse\. Known: tiny\.$"):
         write_summaries(tiny, "nobody", tmp_path)
     with pytest.raises(UsageError, match="Known: tiny"):
         ratings_json(tiny, "nobody")
