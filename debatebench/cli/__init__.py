@@ -4,7 +4,7 @@ activity_display.py  the line on a terminal that says what a long command is doi
 annotate.py          annotate
 app.py               the typer application, and how errors are printed
 assistant.py         mcp: what can be asked, and the answers as JSON
-common.py            workspace, clock, output format, notes
+common.py            workspace, clock, output format, notes, the options that were stated
 compare.py           compare, gate
 completion.py        completion in a shell
 doctor.py            doctor

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import NoBrowserOption, PortOption, note, now, of_run, say, warn, workspace_of
-from debatebench.cli.playing_options import stated
+from debatebench.cli.common import (
+    NoBrowserOption,
+    PortOption,
+    note,
+    now,
+    of_run,
+    say,
+    stated_options,
+    warn,
+    workspace_of,
+)
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import UsageError
 
@@ -88,9 +97,9 @@ def annotate(
         raise UsageError("Whose annotations? Give --annotator and a name; --status prints who has annotated.")
     if merge is not None and (annotator is None or status):
         raise UsageError("--merge needs --annotator, whose forms they are, and cannot be combined with --status.")
-    opens_page = annotator is not None and not status
-    written = stated(context)
-    if not opens_page and (unused := [written[name] for name in _OF_PAGE if name in written]):
+    whose_page = None if status else annotator
+    written = stated_options(context)
+    if whose_page is None and (unused := [written[name] for name in _OF_PAGE if name in written]):
         without = "with --status" if status else "without --annotator"
         raise UsageError(f"{unused[0]} is about the page, which does not open {without}; leave it out.")
     workspace = workspace_of(context)
@@ -98,8 +107,8 @@ def annotate(
         _change_team(workspace, run_tag, {option: _names(option, team[option]) for option in given}, overlap)
     if status:
         _print_status(workspace, run_tag)
-    if annotator is not None and opens_page:
-        work = _open_work(workspace, run_tag, annotator, review=review, revise=revise, merge=merge)
+    if whose_page is not None:
+        work = _open_work(workspace, run_tag, whose_page, review=review, revise=revise, merge=merge)
         _serve(work, port=port, open_browser=not no_browser)
 
 

@@ -240,3 +240,14 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], output: Fo
 def print_records(columns: Sequence[str], records: Iterable[object], output: Format) -> None:
     """Print a result on stdout, of which each row is a record with these attributes."""
     print_rows(columns, [[getattr(record, name) for name in columns] for record in records], output)
+
+
+def stated_options(context: typer.Context) -> dict[str, str]:
+    """The options that the command line states: name → as it is written, such as `--no-balanced-sides`."""
+    found = {}
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name is not None and source is not None and source.name == "COMMANDLINE":
+            is_off = context.params[option.name] is False
+            found[option.name] = (option.secondary_opts if is_off else option.opts)[0]
+    return found

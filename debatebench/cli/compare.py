@@ -18,10 +18,10 @@ from debatebench.cli.common import (
     print_json,
     print_rows,
     say,
+    stated_options,
     warn,
     workspace_of,
 )
-from debatebench.cli.playing_options import stated
 from debatebench.query.differences import (
     CAPTIONS,
     CHANGES,
@@ -133,7 +133,7 @@ def gate(
         raise UsageError(f"A gate compares two runs or versions, and these are {len(subjects)}: {', '.join(subjects)}.")
     baseline, candidate = subjects[0], subjects[-1]
     if len(subjects) == 1:
-        _refuse_without_baseline(stated(context), candidate)
+        _refuse_without_baseline(stated_options(context), candidate)
     # A pipeline must not pass on the numbers of another version.
     check_fits(workspace_of(context), None)
     attacks = None if max_attack_success is None else _attacks(context, candidate, max_attack_success)

@@ -8,7 +8,7 @@ import typer
 
 from debatebench.cli import completion
 from debatebench.cli import playing_options as opt
-from debatebench.cli.common import FormatOption, workspace_of
+from debatebench.cli.common import FormatOption, stated_options, workspace_of
 from debatebench.cli.judging_plan import panel_of, planned_judging
 from debatebench.cli.run_session import play_session
 from debatebench.shared.formats import Format
@@ -85,7 +85,7 @@ def _judge(
     retry_failed: bool,
     is_probing: bool,
 ) -> None:
-    workspace, stated = workspace_of(context), set(opt.stated(context))
+    workspace, stated = workspace_of(context), set(stated_options(context))
     debates = options.selected_debates
     wanted = options.plan_options(
         selected_debates=None if debates is None else opt.ids_in(debates),

@@ -45,17 +45,6 @@ def duration(text: str | float) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def stated(context: typer.Context) -> dict[str, str]:
-    """The options that the command line states: name → as it is written, such as `--no-balanced-sides`."""
-    found = {}
-    for option in context.command.params:
-        source = context.get_parameter_source(option.name or "")
-        if option.name is not None and source is not None and source.name == "COMMANDLINE":
-            is_off = context.params[option.name] is False
-            found[option.name] = (option.secondary_opts if is_off else option.opts)[0]
-    return found
-
-
 def ids_in(path: Path) -> tuple[str, ...]:
     """The ids in a file, one on each line."""
     try:

@@ -20,9 +20,9 @@ from debatebench.cli.common import (
     of_run,
     pairs_of,
     say,
+    stated_options,
 )
 from debatebench.cli.garbage import collect_rarely
-from debatebench.cli.playing_options import stated
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def report(
 
     What the site is about can also stand in reports/site.yml: title, runs, front, compare. Options win over the file.
     """
-    _refuse_unused(stated(context))
+    _refuse_unused(stated_options(context))
     if check is not None:
         _check(built_workspace(context), check)
         return

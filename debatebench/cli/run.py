@@ -12,7 +12,7 @@ import typer
 from debatebench.cli import completion
 from debatebench.cli import playing_options as opt
 from debatebench.cli import run_checks as checking
-from debatebench.cli.common import FormatOption, note, now, warn, workspace_of
+from debatebench.cli.common import FormatOption, note, now, stated_options, warn, workspace_of
 from debatebench.cli.run_session import play_session
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
@@ -164,7 +164,7 @@ def run(
     from debatebench.plan.weaknesses import CONTROL_RATIO
     from debatebench.play.bans import EMPTY_DEBATES
 
-    workspace, stated = workspace_of(context), opt.stated(context)
+    workspace, stated = workspace_of(context), stated_options(context)
     output = SHORT_NAMES.get(output, output)
     if output not in FORMATS:
         options, output = _with_former_format(options, stated, output), Format.TABLE.value
@@ -251,7 +251,7 @@ def retry(
 
     workspace, new_judges = workspace_of(context), session.new_judge or ()
     if shard is not None:
-        frozen = frozen_run(workspace, None, shard, run_tag, opt.stated(context))
+        frozen = frozen_run(workspace, None, shard, run_tag, stated_options(context))
         _play_frozen(workspace, frozen, session, output, retry_failed=True)
         return
     begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from debatebench.cli import playing_options as opt
 from debatebench.cli import run as playing
 from debatebench.cli.app import command_named, make_app
+from debatebench.cli.common import stated_options
 from debatebench.cli.option_groups import with_groups
 from debatebench.judges import BASELINES, METHODS
 from debatebench.plan.plan import PlanOptions
@@ -83,7 +84,7 @@ def shown(*arguments: str) -> str:
     app = typer.Typer()
 
     def draw(context: typer.Context, *, name: str, size: Size, times: int = 1) -> None:
-        typer.echo(f"{name} {size} {times} {opt.stated(context)}")
+        typer.echo(f"{name} {size} {times} {stated_options(context)}")
 
     app.command()(with_groups(draw))
     return CliRunner().invoke(app, arguments).output.strip()
