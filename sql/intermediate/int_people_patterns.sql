@@ -1,12 +1,16 @@
 -- One row per run, unit, cluster and list of ratings that two or more people gave.
 with
 
+-- One reading of the pairs, which take long to plan.
 ratings as (
 
-    select run_tag, unit, debate_id, cluster_unit, cluster_id, side, annotator_a as annotator_id, rating_a as rating
-    from intermediate.int_people_pairs
-    union
-    select run_tag, unit, debate_id, cluster_unit, cluster_id, side, annotator_b as annotator_id, rating_b as rating
+    select distinct
+        run_tag, unit, debate_id, cluster_unit, cluster_id, side,
+        unnest([
+            {'annotator_id': annotator_a, 'rating': rating_a},
+            {'annotator_id': annotator_b, 'rating': rating_b}
+        ]) as each
+
     from intermediate.int_people_pairs
 
 ),
@@ -15,7 +19,7 @@ lists as (
 
     select
         run_tag, unit, cluster_unit, cluster_id,
-        list_sort(list(cast(rating as decimal(18, 6)))) as ratings
+        list_sort(list(cast(each.rating as decimal(18, 6)))) as ratings
 
     from ratings
     group by run_tag, unit, cluster_unit, cluster_id, debate_id, side

@@ -64,12 +64,6 @@ def _is(node: exp.Expr, *types: str) -> bool:
     return node.type is not None and node.type.this.name in types
 
 
-def _is_integer(node: exp.Expr) -> bool:
-    from sqlglot import exp
-
-    return node.is_type(*exp.DataType.INTEGER_TYPES)
-
-
 def _is_decimal(node: exp.Expr) -> bool:
     return _is(node, "DECIMAL")
 
