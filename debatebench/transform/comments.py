@@ -183,9 +183,7 @@ def texts_of(project: Project, sha256: str) -> Texts:
 
 def texts(project: Project) -> Texts:
     """The text of every SQL model, landed table, macro and record, and of every column that has one."""
-    from debatebench.transform.lineage.descriptions import Descriptions
-
-    descriptions, domain = Descriptions(project), project.domain
+    descriptions, domain = project.descriptions, project.domain
     found: Texts = {(name, ""): _of_model(model, project.models) for name, model in project.models.items()}
     found |= {(name, ""): domain.descriptions[name] for name in domain.tables}
     for name, _ in [*found]:
