@@ -13,14 +13,13 @@ from debatebench.shared.hashing import hash_of
 if TYPE_CHECKING:
     from debatebench.shared.errors import SqlModelError
     from debatebench.transform.domain import Domain
-    from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.load import Checked
     from debatebench.transform.macros import Macro
     from debatebench.transform.properties import CommonColumn, LocatedTest, MacroTest, SchemaProperties, UnitTest
     from debatebench.transform.sql_model import Query, SingularTest, SqlModel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Project:
     """The files of a project: path relative to `sql/` (`marts/orders.sql`) → the file, and what they are about.
 
@@ -84,13 +83,6 @@ class Project:
     def broken(self) -> Mapping[str, SqlModelError]:
         """Name → why it cannot be read; see `broken.Broken`."""
         return self._checked.broken
-
-    @cached_property
-    def descriptions(self) -> Descriptions:
-        """The descriptions of all columns, each traced once however many ask."""
-        from debatebench.transform.lineage.descriptions import Descriptions
-
-        return Descriptions(self)
 
     def select(self, selectors: Sequence[str] | None) -> list[str]:
         """The SQL models that `graph.select_models` selects, or all, each after those that it reads."""

@@ -20,6 +20,7 @@ from debatebench.shared.visible_text import visible
 from debatebench.transform.broken import broken_among
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import actual_columns, columns_of_all, contract_breaches, description_gaps
+from debatebench.transform.lineage.descriptions import descriptions_of
 from debatebench.transform.macros import select_macros
 from debatebench.transform.one_query import check_query, execute_one
 from debatebench.transform.stored_views import stored_views
@@ -131,7 +132,7 @@ def run_data_tests(
     tests: list[_Test] = []
     for name in chosen:
         if models[name].alias_of is None:
-            tests += _structure_tests(models[name], columns.get(name), project.descriptions)
+            tests += _structure_tests(models[name], columns.get(name), descriptions_of(project))
         if models[name].version is None:
             tests += _question_tests(models[name])
         tests += _generic_tests(models[name], columns.get(name, {}))
