@@ -501,7 +501,7 @@ def test_site_whose_writing_was_broken_off_is_written_again(tmp_path: Path) -> N
 
 
 def overlay(tmp_path: Path, **files: str) -> dict[str, Path]:
-    """Files of a site with few pages, and others over them: `pages__x` is `pages/x.yml`, `templates__x` an HTML file."""
+    """Files of a site with few pages, and some over them: `pages__x` is `pages/x.yml`, `templates__x` an HTML file."""
     result = report_files("index", "debates")
     for name, text in files.items():
         folder, _, stem = name.partition("__")

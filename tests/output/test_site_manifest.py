@@ -181,7 +181,8 @@ def test_hashes_of_data_follow_its_content(database: Path, site: Path, tmp_path:
     with closing(duckdb.connect(str(changed))) as con:
         con.execute("update raw.topics set category = 'other' where run_tag = 'tiny' and topic_id = 't1'")
     before, after = (
-        manifest_of(each)["data"] for each in (site, build_site(changed, report_files("index"), tmp_path / "site").parent)
+        manifest_of(each)["data"]
+        for each in (site, build_site(changed, report_files("index"), tmp_path / "site").parent)
     )
     assert [(table, tag) for table, runs in before.items() for tag in runs if runs[tag] != after[table][tag]] == [
         ("raw.topics", "tiny")
