@@ -382,7 +382,9 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
         "con = duckdb.connect(sys.argv[1], read_only=True)\n"
         "names = con.execute(\"select schema_name || '.' || view_name from duckdb_views() where not internal union all "
         "select schema_name || '.' || table_name from duckdb_tables()\").fetchall()\n"
-        "for (name,) in names: con.execute(f'select * from {name}').fetchall()\n"
+        # The short names in `main` are views of the marts, whose rows are read already.
+        "for (name,) in names:\n"
+        "    con.execute(f'select * from {name}' + ' limit 0' * name.startswith('main.')).fetchall()\n"
         "print(len([n for (n,) in names if n.startswith(('marts.', 'ratings.'))]))\n"
         "con.close()"
     )
