@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import begin_built
+from built_warehouse import begin_built, packaged_project
 from command_line import debatebench_here
 from paths import REPOSITORY
 from questions import QUESTIONS, Question
@@ -16,7 +16,6 @@ from two_runs import two_runs
 from debatebench.output.docs.marts_page import render_marts_page
 from debatebench.query.finding import Described, find, first_sentence, read_described, stem
 from debatebench.query.safe_query import open_for_reading, run_query
-from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.short_names import short_names
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 __all__ = ["two_runs"]
 
-PROJECT = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
+PROJECT = packaged_project()
 GOLDEN = {
     "golden": ("debatebench", "debatebench-v0/golden/debates.jsonl"),
     "flow": ("debateflow", "debateflow"),

@@ -7,15 +7,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse, store_views
+from built_warehouse import new_warehouse, packaged_project, store_views
 from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import annotated, tournament
 
 from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -25,8 +23,7 @@ METHODS = {"judge-a": "dimensional_v1", "judge-b": "chronological_v1"}
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def held(pro_speaks: int = 1) -> list[Record]:

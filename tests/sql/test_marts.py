@@ -17,12 +17,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse, store_views
+from built_warehouse import new_warehouse, packaged_project, store_views
 from paths import REPOSITORY
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
-from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.records import (
     Call,
@@ -38,7 +37,6 @@ from debatebench.shared.records import (
     Turn,
     Verdict,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.sql_model import SqlModel
@@ -53,8 +51,7 @@ CONSTANTS = {"intermediate.int_setting_items", "intermediate.int_t_quantiles"}
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def warehouse_of(

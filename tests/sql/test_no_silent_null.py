@@ -7,8 +7,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import store_views
-from drawn_runs import built, odd_runs, packaged_project
+from built_warehouse import packaged_project, store_views
+from drawn_runs import built, odd_runs
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, imported_run
 from silent_nulls import silent_nulls
 from sql_project import STAGING, raw_database, write_project

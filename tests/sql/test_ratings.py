@@ -13,15 +13,13 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 from command_line import debatebench
 
 from debatebench.landing.land import land_records
 from debatebench.query.comparison import compare, find_subject
 from debatebench.query.gate import GateLimits, check_gate
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -85,9 +83,7 @@ def round_robin(seed: int, *, judges: Sequence[str] = JUDGES, names: str = "abcd
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    files = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-    return load_project(files)
+    return packaged_project()
 
 
 class Warehouse:

@@ -14,14 +14,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import DIMENSIONS, tournament
 from team_runs import teams_run
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -36,7 +35,6 @@ from debatebench.shared.records import (
     Verdict,
     Weakness,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
@@ -55,8 +53,7 @@ UNCERTAIN = re.compile(r"(?:.+_)?(?:ci_low|p_value)")
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def draw(*parts: object, below: int) -> int:

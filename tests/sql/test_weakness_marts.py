@@ -11,15 +11,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 from imported import imported_run
 from oracles import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval, leaving_out, wilson_interval
 from weakened import DIMENSIONS, WEAK_DIMENSIONS, Verdicts, annotations, judged, source
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Adjudication, Annotation, Debate, Record, Score, Turn, Weakness
-from debatebench.shared.workspace import packaged
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -38,8 +36,7 @@ def built(*runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
 
 
 def project() -> Any:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def rows(con: duckdb.DuckDBPyConnection, query: str, *values: Any) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 
 from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
@@ -316,7 +316,7 @@ def debates() -> list[Played]:
 @pytest.fixture(scope="module")
 def second(debates: list[Played]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A warehouse under the packaged SQL models."""
-    with warehouse(load_project(Workspace(Path("nowhere")).files("sql", "**/*")), debates) as con:
+    with warehouse(packaged_project(), debates) as con:
         yield con
 
 
@@ -366,7 +366,7 @@ def test_one_line_of_yaml_goes_back_to_declared_winners_and_strict_majorities(
 
 
 def test_a_warehouse_that_is_built_under_another_rule_changes_all_of_it(tmp_path: Path, debates: list[Played]) -> None:
-    packaged_only = load_project(Workspace(tmp_path / "none").files("sql", "**/*"))
+    packaged_only = packaged_project()
     project = project_with(tmp_path, OWN, {"panel_winners_v5.sql": own_rule()})
     with warehouse(packaged_only, debates) as con:
         build(con, project)
@@ -405,7 +405,7 @@ def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: 
 
 def winners_of(panels: Sequence[Sequence[str]], version: int) -> list[str]:
     """What a version of `panel_winners` decides for these panels; a vote for anything else is not valid."""
-    project = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
+    project = packaged_project()
     rng = random.Random(0)
     played = [Played(n, "t1", "a", "b", rng) for n in range(len(panels))]
     for each, panel in zip(played, panels, strict=True):
