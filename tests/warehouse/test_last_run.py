@@ -8,12 +8,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import begin_built
 from command_line import debatebench_here
 from exported import land_runs
 from imported import ORIGINAL
 from judged_runs import judged_run
 from report_warehouse import tournament
+from sql_project import only_sql_models
 
 from debatebench.landing.importers.store import add_import
 from debatebench.query.run_tags import pick_run_tag
@@ -93,8 +93,9 @@ def test_a_warehouse_of_an_earlier_version_is_numbered_by_its_times(workspace: W
 
 
 @pytest.mark.slow
+@only_sql_models("marts.leaderboard", "marts.runs")
 def test_a_run_that_judges_stored_debates_is_meant_only_by_name(tmp_path: Path) -> None:
-    workspace = Workspace(begin_built(tmp_path))
+    workspace = Workspace(tmp_path)
     held = list(tournament("held", ("a", "b"), repetitions=1))
     land_runs(workspace, {"held": held, "again": judged_run("again", held)})
     assert last(workspace) == "held"
