@@ -1,27 +1,16 @@
-"""A process that has loaded debatebench and forks for every command, which then has nothing left to import.
-
-Started as a script, this file is that process. It gets commands over a socket, with the files to read and write.
-"""
+"""Commands in processes that have loaded debatebench already. As a script, this file is such a command for a shell."""
 
 from __future__ import annotations
 
 import atexit
-import ctypes
-import gc
-import importlib
 import json
 import os
-import pkgutil
-import runpy
-import select
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 _LARGEST_REQUEST = 1 << 20
 
@@ -32,15 +21,10 @@ def run_preloaded(arguments: list[str], environ: dict[str, str], stdin: str | No
         tempfile.TemporaryFile() as read,
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
-        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection,
     ):
         read.write((stdin or "").encode())
         read.seek(0)
-        connection.connect(_parent())
-        request = json.dumps({"arguments": arguments, "environ": environ, "folder": os.getcwd()}).encode()
-        assert len(request) < _LARGEST_REQUEST
-        socket.send_fds(connection, [request], [read.fileno(), out.fileno(), err.fileno()])
-        code = int(connection.recv(64))
+        code = begin_preloaded(arguments, environ, [read.fileno(), out.fileno(), err.fileno()]).exit_code()
         texts = []
         for file in (out, err):
             file.seek(0)
@@ -49,13 +33,44 @@ def run_preloaded(arguments: list[str], environ: dict[str, str], stdin: str | No
     return code, texts[0], texts[1]
 
 
+def begin_preloaded(arguments: list[str], environ: dict[str, str], files: list[int]) -> Begun:
+    """Begin the same with these standard files, and do not wait for its end."""
+    return Begun(_parent(), arguments, environ, files)
+
+
+def write_command(folder: Path) -> Path:
+    """Write the script `debatebench`, with which a shell runs such commands while this process lives."""
+    path = folder / "debatebench"
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{__file__}" "{_parent()}" "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+class Begun:
+    """A process that was forked for a command; `pid` is its id."""
+
+    def __init__(self, address: str, arguments: list[str], environ: dict[str, str], files: list[int]) -> None:
+        request = json.dumps({"arguments": arguments, "environ": environ, "folder": os.getcwd()}).encode()
+        assert len(request) < _LARGEST_REQUEST
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._connection.connect(address)
+        socket.send_fds(self._connection, [request], files)
+        self.pid = int(self._connection.recv(64))
+
+    def exit_code(self, timeout: float | None = None) -> int:
+        """Wait at most so many seconds for its end; minus the number of a signal that ended it."""
+        with self._connection:
+            self._connection.settimeout(timeout)
+            return int(self._connection.recv(64))
+
+
 @cache
 def _parent() -> str:
     """The address of the process that forks; it ends with this one."""
     folder = tempfile.TemporaryDirectory(prefix="preloaded-")
     address = str(Path(folder.name) / "socket")
     process = subprocess.Popen(
-        [sys.executable, "-P", __file__, address],
+        [sys.executable, "-P", str(Path(__file__).with_name("preloading.py")), address],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -71,88 +86,5 @@ def _parent() -> str:
     return address
 
 
-def _load_everything() -> None:
-    """Every module, and what a process that runs several commands reads only once."""
-    import debatebench
-    from debatebench.query.sql_project import load_project
-    from debatebench.shared.workspace import Workspace
-    from debatebench.transform.build_state import inputs_sha256
-    from debatebench.transform.comments import texts_of
-
-    for module in pkgutil.walk_packages(debatebench.__path__, "debatebench."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    # The command line imports these only where it needs them.
-    for name in ("duckdb", "jinja2", "numpy"):
-        importlib.import_module(name)
-    project = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
-    assert texts_of(project, inputs_sha256(project))
-    # A thread would be missing in the forks, with the locks that it holds.
-    assert len(list(Path("/proc/self/task").iterdir())) == 1
-    gc.collect()
-    _keep(gc.get_objects())
-    gc.freeze()
-
-
-def _keep(objects: list[Any]) -> None:
-    """Never free these, as every fork would do at its end, after copying the memory that they are in."""
-    for one in objects:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
-
-
-def _serve(address: str) -> None:
-    """Fork for every request until standard input ends, and answer with the exit code. Returns only in the forks."""
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listening.bind(address)
-    listening.listen(64)
-    woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.set_wakeup_fd(wakes)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    print("ready", flush=True)
-    callers: dict[int, socket.socket] = {}
-    while True:
-        ready, _, _ = select.select([0, listening, woken], [], [])
-        if 0 in ready:
-            os._exit(0)
-        if listening in ready:
-            caller, _ = listening.accept()
-            request, files, _, _ = socket.recv_fds(caller, _LARGEST_REQUEST, 3)
-            pid = os.fork()
-            if pid == 0:
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for file in (listening, caller, *callers.values()):
-                    file.close()
-                os.close(woken)
-                os.close(wakes)
-                _become(json.loads(request), files)
-                return
-            callers[pid] = caller
-            for file in files:
-                os.close(file)
-        if woken in ready:
-            os.read(woken, 4096)
-            while callers:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
-                    break
-                with callers.pop(pid) as caller:
-                    caller.send(str(os.waitstatus_to_exitcode(status)).encode())
-
-
-def _become(request: dict[str, Any], files: list[int]) -> None:
-    """Take the request's folder, environment, arguments and standard files."""
-    for target, file in enumerate(files):
-        os.dup2(file, target)
-        os.close(file)
-    os.chdir(request["folder"])
-    os.environ.clear()
-    os.environ.update(request["environ"])
-    tempfile.tempdir = None
-    sys.argv = ["debatebench", *request["arguments"]]
-
-
 if __name__ == "__main__":
-    _load_everything()
-    _serve(sys.argv[1])
-    runpy.run_module("debatebench", run_name="__main__", alter_sys=True)
+    sys.exit(Begun(sys.argv[1], sys.argv[2:], dict(os.environ), [0, 1, 2]).exit_code())
