@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import begin_built, packaged_project
+from built_warehouse import begin_built, packaged_project, stored
 from command_line import debatebench_here
 from paths import REPOSITORY
 from questions import QUESTIONS, Question
@@ -52,8 +53,8 @@ def described(two_runs: Path) -> list[Described]:
 
 
 @pytest.mark.parametrize("warehouse", ["two_runs", "played", "golden"])
-def test_the_sql_of_every_question_runs(request: pytest.FixtureRequest, warehouse: str):
-    database = Workspace(request.getfixturevalue(warehouse)).database
+def test_the_sql_of_every_question_runs(request: pytest.FixtureRequest, tmp_path: Path, warehouse: str):
+    database = stored(Path(shutil.copy(Workspace(request.getfixturevalue(warehouse)).database, tmp_path)))
     asked = 0
     with open_for_reading(database) as con:
         for name in short_names(PROJECT).values():

@@ -264,6 +264,7 @@ def test_ratings_follow_when_the_source_lands_again(project: Project):
     con = duckdb.connect()
     create_raw_tables(con)
     con.execute("create schema meta; create table meta.landings (run_tag varchar, content_sha256 varchar)")
+    rated = ["+bradley_terry_terms"]
     length = "select length_sd from ratings.bradley_terry_terms where run_tag = 'again' and term = 'length'"
     found = []
     for number, records in enumerate((held(), held(pro_speaks=9))):
@@ -273,8 +274,8 @@ def test_ratings_follow_when_the_source_lands_again(project: Project):
         if number == 0:
             land_records(con, "again", judged_run("again", held(), methods=METHODS))
             land_records(con, "bare", annotated("bare"))
-        build(con, project)
+        build(con, project, select=rated)
         found.append(con.execute(length).fetchall())
-    build(con, project, full_refresh=True)
+    build(con, project, select=rated, full_refresh=True)
     assert found[0] != found[1] == con.execute(length).fetchall()
     con.close()

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse, packaged_project
+from built_warehouse import new_warehouse, packaged_project, store_views
 from imported import imported_run
 from oracles import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval, leaving_out, wilson_interval
 from weakened import DIMENSIONS, WEAK_DIMENSIONS, Verdicts, annotations, judged, source
@@ -31,12 +31,15 @@ def built(*runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
     con = new_warehouse()
     for records in runs:
         land_records(con, records[0].run_tag, list({(r.table, r.key_values()): r for r in records}.values()))
-    build(con, project(), select=[f"+{name}" for name in MODELS])
+    build(con, packaged_project(), select=[f"+{name}" for name in MODELS])
     return con
 
 
-def project() -> Any:
-    return packaged_project()
+def stored(*runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
+    """The same with tables for views, for many queries."""
+    con = built(*runs)
+    store_views(con, packaged_project().select([f"+{name}" for name in MODELS]))
+    return con
 
 
 def rows(con: duckdb.DuckDBPyConnection, query: str, *values: Any) -> list[dict[str, Any]]:
@@ -87,7 +90,7 @@ def debateflow(shared: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         for record in imported_run("debateflow", shared / "debateflow")
     ]
     said = lengths(records)
-    con = built(
+    con = stored(
         records,
         list(
             judged(
@@ -294,7 +297,7 @@ def known() -> Iterator[duckdb.DuckDBPyConnection]:
             },
         )
     )
-    con = built(records, run)
+    con = stored(records, run)
     yield con
     con.close()
 
@@ -517,7 +520,7 @@ def test_the_data_tests_of_the_new_models_hold(known: duckdb.DuckDBPyConnection)
         "int_weakness_marks",
     ]
     names += ["weakness_diagnoses", "int_weakness_debates", "int_people_pairs", "int_opinions", "truths"]
-    results = run_data_tests(known, project(), select=names)
+    results = run_data_tests(known, packaged_project(), select=names)
     assert [str(result) for result in results if result.status != "pass"] == []
     assert len(results) > 100
 

@@ -77,9 +77,12 @@ def _not_needed_for(names: tuple[str, ...]) -> frozenset[Path]:
     while wanted != chosen:
         chosen = wanted
         above = set(project.select([f"+{name}" for name in sorted(chosen)]))
-        # A file of YAML describes every version of a SQL model.
+        # A file of YAML describes every version of a SQL model, and its tests name others.
         files_of_yaml = {project.models[name].properties_file for name in above}
         wanted = {name for name, model in project.models.items() if model.properties_file in files_of_yaml}
+        tests = (test for name in wanted for test, _ in project.models[name].properties.placed_tests)
+        others = {getattr(test, "to", None) or getattr(test, "same_as", None) for test in tests}
+        wanted |= others & project.models.keys()
     needed = {file for name in chosen for file in (project.models[name].file, project.models[name].properties_file)}
     shared = {file for path, file in files.items() if path.startswith("macros/") or "/" not in path}
     return frozenset(files.values()) - needed - shared
