@@ -103,6 +103,19 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     os.environ.update(request["environ"])
     tempfile.tempdir = None
     sys.argv = ["debatebench", *request["arguments"]]
+    if log := os.environ.get("OPENED_LOG"):
+        _note_opened_files(log)
+
+
+def _note_opened_files(log: str) -> None:
+    """Write the name of every file that Python opens in this process to the file `log`."""
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def see(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], str | bytes):
+            os.write(file, os.path.abspath(os.fsencode(arguments[0])) + b"\n")
+
+    sys.addaudithook(see)
 
 
 if __name__ == "__main__":
