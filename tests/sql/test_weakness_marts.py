@@ -546,7 +546,7 @@ def test_agreement_is_that_of_the_functions_for_two_and_for_more_people(count: i
     topic = {record.debate_id: record.topic_id for record in records if isinstance(record, Debate)}
     people = {f"person {n}": drawn(n, 0.6) for n in range(count)}
     said = list(annotations(records, people))
-    con = built([*records, *said])
+    con = stored([*records, *said])
     found = {row["unit"]: row for row in rows(con, "from marts.people_agreement")}
     con.close()
     by_person: dict[str, dict[str, Annotation]] = {}
@@ -602,7 +602,7 @@ def test_people_who_agree_on_whole_topics_have_wider_intervals_than_their_debate
     widths = {}
     for topics in (4, 40):
         records = list(source("run", [("logical_gaps", "pro")] * 40, topics=topics))
-        con = built([*records, *annotations(records, {"a": person(False), "b": person(True)})])
+        con = stored([*records, *annotations(records, {"a": person(False), "b": person(True)})])
         row = one(con, "from marts.people_agreement where unit = 'winner'")
         con.close()
         assert (row["agreement_rate"], row["count_clusters"], row["agreement_rate_reason"]) == (0.5, topics, None)
@@ -616,7 +616,7 @@ def test_people_who_agree_on_whole_topics_have_wider_intervals_than_their_debate
 def test_an_adjudicated_verdict_is_a_truth_of_its_own_and_not_an_annotation() -> None:
     records = list(source("run", [("logical_gaps", "pro")] * 2, topics=1))
     records += annotations(records, {"a": drawn(1, 0), "b": drawn(2, 0)})
-    before = built(records)
+    before = stored(records)
     agreed = rows(before, "from marts.people_agreement order by unit")
     before.close()
     adjudication = Adjudication(
@@ -626,7 +626,7 @@ def test_an_adjudicated_verdict_is_a_truth_of_its_own_and_not_an_annotation() ->
         winner="con",
         scores=(Score.model_validate({"dimension": "rebuttal_quality", "pro": "1", "con": "3"}),),
     )
-    con = built([*records, adjudication])
+    con = stored([*records, adjudication])
     assert rows(con, "from marts.people_agreement order by unit") == agreed
     truths = rows(con, "from marts.truths where debate_id = 'd000' and dimension = 'overall' order by truth")
     assert [row["truth"] for row in truths] == ["adjudicated", "annotations"]

@@ -37,15 +37,16 @@ class Answer:
 class ServedCommand:
     """A command that serves pages, in its own process while the `with` block lasts; `url` is what it prints."""
 
-    def __init__(self, root: Path, *arguments: str) -> None:
+    def __init__(self, root: Path, *arguments: str, environ: dict[str, str] | None = None) -> None:
         self._arguments = ["--root", str(root), *arguments, "--no-browser"]
+        self._environ = dict(os.environ) if environ is None else environ
 
     def __enter__(self) -> Self:
         reading, writing = os.pipe()
         self._out, self._err = os.fdopen(reading), tempfile.TemporaryFile("w+")
         with open(os.devnull) as nothing:
             files = [nothing.fileno(), writing, self._err.fileno()]
-            self._process = begin_preloaded(self._arguments, dict(os.environ), files)
+            self._process = begin_preloaded(self._arguments, self._environ, files)
         self.pid = self._process.pid
         os.close(writing)
         self.url = self._out.readline().strip()
