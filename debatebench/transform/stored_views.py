@@ -24,13 +24,16 @@ _ANOTHER_NAME = re.compile(r"select \* from [\w.]+;?", re.IGNORECASE)
 
 @contextmanager
 def stored_views(
-    con: duckdb.DuckDBPyConnection, queries: Sequence[Collection[str]], *, only: Collection[str] | None = None
+    con: duckdb.DuckDBPyConnection,
+    queries: Sequence[Collection[str]] | None = None,
+    *,
+    only: Collection[str] | None = None,
 ) -> Iterator[StoredViews]:
     """The views of the warehouse that is the current database of `con`, for queries that run in this order.
 
-    Each of `queries` is the dotted names that one query reads; a name may be unknown. `only` names the views to store,
-    if not all that are read often enough. If DuckDB was opened read-only, nothing can be stored, and every query
-    computes its views as usual.
+    Each of `queries` is the dotted names that one query reads, and a name may be unknown; None if every view may be
+    read several times. `only` names the views to store, if not all that are read often enough. If DuckDB was opened
+    read-only, nothing can be stored, and every query computes its views as usual.
     """
     import duckdb
 
@@ -40,10 +43,11 @@ def stored_views(
         try:
             cursor.execute(f"attach ':memory:' as {_CATALOG}")
         except duckdb.CatalogException:
-            yield StoredViews(cursor, {}, queries)
+            yield StoredViews(cursor, {}, [])
             return
         try:
-            yield StoredViews(cursor, _definitions(cursor, database), queries, only)
+            definitions = _definitions(cursor, database)
+            yield StoredViews(cursor, definitions, [definitions] * 2 if queries is None else queries, only)
         finally:
             cursor.execute(f"use {quoted_identifier(database)}; detach {_CATALOG}")
 

@@ -106,3 +106,9 @@ def test_a_database_that_was_opened_read_only_answers_without(tmp_path: Path):
         views.ready({"marts.draws"}),
     ):
         assert len(views.con.execute("from marts.draws").fetchall()) == 3
+
+
+def test_without_queries_every_view_that_computes_is_stored_once_it_is_read(con: duckdb.DuckDBPyConnection):
+    with stored_views(con) as views:
+        views.make({"marts.sums_twice"})
+        assert stored(con) == ["draws", "sums", "sums_twice"]

@@ -145,13 +145,13 @@ def rendered_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str,
 def _quicker(site: Site) -> Iterator[Site]:
     """The site, with the views that many of its queries read stored, if it has most of the debates."""
     tags = [run.tag for run in site.runs]
-    ((is_most,),) = site.con.execute(
-        "select 2 * count(case when list_contains(?, run_tag) then 1 end) >= count(*) from staging.stg_debates", [tags]
+    ((count_own, count_all),) = site.con.execute(
+        "select count(case when list_contains(?, run_tag) then 1 end), count(*) from staging.stg_debates", [tags]
     ).fetchall()
-    if not is_most:
+    if 2 * count_own < count_all:
         yield site
         return
-    with stored_once(site.con, count_runs=len(tags)) as stored:
+    with stored_once(site.con, count_runs=len(tags), count_debates=count_all) as stored:
         yield replace(site, stored=stored)
 
 

@@ -34,14 +34,24 @@ STORED = frozenset(
 STORED_FOR_SEVERAL = frozenset({"marts.dimension_contributions", "marts.judge_bias"})
 """Views over all debates that a query or two read for each run: for one run, DuckDB is faster with what they select."""
 
+_FEW_DEBATES, _MOST_OF_FEW = 10_000, 100_000
+"""Up to so many in a run, and in all, planning the queries takes longer than storing the rows of every view."""
+
 _NAME = re.compile(r"\b\w+\.\w+\b")
 
 
 @contextmanager
-def stored_once(con: duckdb.DuckDBPyConnection, *, count_runs: int) -> Iterator[StoredOnce]:
-    """What the queries of a site with so many runs share, of the warehouse that is the current database of `con`."""
-    names = STORED | STORED_FOR_SEVERAL if count_runs > 1 else STORED
-    with stored_views(con, [names], only=names) as views:
+def stored_once(con: duckdb.DuckDBPyConnection, *, count_runs: int, count_debates: int) -> Iterator[StoredOnce]:
+    """What the queries of a site share, of the warehouse that is the current database of `con`.
+
+    Where there are few debates, that is every view.
+    """
+    if count_debates <= min(_FEW_DEBATES * count_runs, _MOST_OF_FEW):
+        stored = stored_views(con)
+    else:
+        names = STORED | STORED_FOR_SEVERAL if count_runs > 1 else STORED
+        stored = stored_views(con, [names], only=names)
+    with stored as views:
         yield StoredOnce(views)
 
 
