@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ import pytest
 from command_line import debatebench, tour
 from fake_provider import Behaviour, FakeProvider, Received
 from patience import LONGEST_WAIT_S
+from preloaded import Started
 from report_warehouse import HOSTILE, NOON, make_warehouse, tournament
 from serving import ServedCommand
 from site_browser import Watched, chromium, violations, watched
@@ -240,7 +240,7 @@ class Gate:
 
 
 @contextmanager
-def held_run(root: Path, after: int) -> Iterator[tuple[subprocess.Popen[str], Gate]]:
+def held_run(root: Path, after: int) -> Iterator[tuple[Started, Gate]]:
     """A run of 12 debates and 48 calls that waits for its answers after this many."""
     gate = Gate(after)
     with FakeProvider(gate) as server:
@@ -256,7 +256,7 @@ def held_run(root: Path, after: int) -> Iterator[tuple[subprocess.Popen[str], Ga
             process.communicate()
 
 
-def wait_until_begun(root: Path, process: subprocess.Popen[str]) -> None:
+def wait_until_begun(root: Path, process: Started) -> None:
     while not (Workspace(root).progress / "tiny.json").exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)

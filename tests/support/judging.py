@@ -7,8 +7,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -17,9 +15,9 @@ from typing import Any
 
 import duckdb
 import yaml
-from built_warehouse import begin_built
 from command_line import Done, debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer
+from preloaded import Started
 
 KEY = "sk-canary-77b1d0c2"
 DIMENSIONS = ("argument", "source")
@@ -111,7 +109,7 @@ def _write(
 
 
 def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", **debates: Any) -> Path:
-    """A workspace whose built warehouse has the stored debates as run `stored`, and judges at `url`."""
+    """A workspace whose warehouse has the stored debates as run `stored`, and judges at `url`."""
     shutil.copytree(_stored(**debates), root, dirs_exist_ok=True)
     configs = root / "configs"
     configs.mkdir()
@@ -129,13 +127,11 @@ def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", 
 
 @cache
 def _stored(**debates: Any) -> Path:
-    """Those debates in a workspace that is imported and built once."""
-    folder = tempfile.mkdtemp(prefix="stored-debates-")
-    atexit.register(shutil.rmtree, folder)
-    root = begin_built(Path(folder))
-    done = debatebench_here(
-        root, "import", "panelbench", str(write_debates(root / "debates", **debates)), "--run-tag", "stored"
-    )
+    """Those debates in a workspace, imported once. No SQL model is built, so commands open the warehouse quickly."""
+    root = Path(tempfile.mkdtemp(prefix="stored-debates-"))
+    atexit.register(shutil.rmtree, root)
+    folder = write_debates(root / "debates", **debates)
+    done = debatebench_here(root, "import", "panelbench", str(folder), "--run-tag", "stored", "--no-build")
     assert done.code == 0, done.err
     return root
 
@@ -145,15 +141,10 @@ def judge(root: Path, tag: str, *arguments: str) -> Done:
     return debatebench(root, "judge", "stored", "--as", tag, *arguments, environ={"TINY_API_KEY": KEY})
 
 
-def start_judging(root: Path, tag: str, *arguments: str) -> subprocess.Popen[str]:
+def start_judging(root: Path, tag: str, *arguments: str) -> Started:
     """The same, without waiting for its end."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "debatebench", "--root", str(root), "judge", "stored", "--as", tag, *arguments],
-        env={**os.environ, "TINY_API_KEY": KEY},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = ["--root", str(root), "judge", "stored", "--as", tag, *arguments]
+    return Started(command, {**os.environ, "TINY_API_KEY": KEY})
 
 
 def analysis_of(received: Received) -> str:

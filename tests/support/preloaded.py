@@ -19,34 +19,83 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 _LARGEST_REQUEST = 1 << 20
 
 
+class Started:
+    """A running `python -m debatebench ARGUMENTS`, with those parts of `subprocess.Popen` that the tests use.
+
+    The output goes to files, so that nobody needs to read it while the command runs.
+    """
+
+    def __init__(
+        self, arguments: Sequence[str], environ: Mapping[str, str], stdin: str | None = None, patch: str = ""
+    ) -> None:
+        """Start it in a forked process, which runs the program `patch` first."""
+        self.args = ["debatebench", *arguments]
+        self.returncode: int | None = None
+        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with tempfile.TemporaryFile() as read:
+            read.write((stdin or "").encode())
+            read.seek(0)
+            self._connection.connect(_parent())
+            request = {"arguments": arguments, "environ": dict(environ), "folder": os.getcwd(), "patch": patch}
+            sent = json.dumps(request).encode()
+            assert len(sent) < _LARGEST_REQUEST
+            files = [read.fileno(), self._out.fileno(), self._err.fileno()]
+            socket.send_fds(self._connection, [sent], files)
+        self.pid = int(self._connection.recv(64))
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, when it has ended; raises `subprocess.TimeoutExpired` if that takes longer."""
+        if self.returncode is None:
+            self._connection.settimeout(timeout)
+            try:
+                self.returncode = int(self._connection.recv(64))
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
+            self._connection.close()
+            self._texts = _text_of(self._out), _text_of(self._err)
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Its exit code, or None while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Its output and errors, when it has ended."""
+        self.wait(timeout)
+        return self._texts
+
+
+def _text_of(file: IO[bytes]) -> str:
+    """All of it, read and closed; every end of a line is read as a line feed, as `subprocess` does with text."""
+    with file:
+        file.seek(0)
+        return file.read().decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
 def run_preloaded(arguments: list[str], environ: dict[str, str], stdin: str | None) -> tuple[int, str, str]:
     """Run `python -m debatebench ARGUMENTS` in a forked process: its exit code, output and errors."""
-    with (
-        tempfile.TemporaryFile() as read,
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
-        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection,
-    ):
-        read.write((stdin or "").encode())
-        read.seek(0)
-        connection.connect(_parent())
-        request = json.dumps({"arguments": arguments, "environ": environ, "folder": os.getcwd()}).encode()
-        assert len(request) < _LARGEST_REQUEST
-        socket.send_fds(connection, [request], [read.fileno(), out.fileno(), err.fileno()])
-        code = int(connection.recv(64))
-        texts = []
-        for file in (out, err):
-            file.seek(0)
-            # Every end of a line is read as a line feed, as `subprocess` does with text.
-            texts.append(file.read().decode().replace("\r\n", "\n").replace("\r", "\n"))
-    return code, texts[0], texts[1]
+    started = Started(arguments, environ, stdin)
+    out, err = started.communicate()
+    return started.wait(), out, err
 
 
 @cache
@@ -101,7 +150,9 @@ def _keep(objects: list[Any]) -> None:
 
 
 def _serve(address: str) -> None:
-    """Fork for every request until standard input ends, and answer with the exit code. Returns only in the forks."""
+    """Fork for every request until standard input ends, and answer with the process id, and at its end with the exit
+    code. Returns only in the forks.
+    """
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind(address)
     listening.listen(64)
@@ -128,6 +179,7 @@ def _serve(address: str) -> None:
                 _become(json.loads(request), files)
                 return
             callers[pid] = caller
+            caller.send(str(pid).encode())
             for file in files:
                 os.close(file)
         if woken in ready:
@@ -136,12 +188,13 @@ def _serve(address: str) -> None:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     break
-                with callers.pop(pid) as caller:
+                # A test that failed does not wait for the end.
+                with callers.pop(pid) as caller, suppress(OSError):
                     caller.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
 def _become(request: dict[str, Any], files: list[int]) -> None:
-    """Take the request's folder, environment, arguments and standard files."""
+    """Take the request's folder, environment, arguments and standard files, and run its patch."""
     for target, file in enumerate(files):
         os.dup2(file, target)
         os.close(file)
@@ -150,6 +203,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     os.environ.update(request["environ"])
     tempfile.tempdir = None
     sys.argv = ["debatebench", *request["arguments"]]
+    exec(request["patch"], {})
 
 
 if __name__ == "__main__":
