@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
+from built_warehouse import begin_built
 from preloaded import run_preloaded
 
 from debatebench.cli.app import run_app
@@ -80,5 +81,5 @@ def debatebench_here(root: Path, *arguments: str) -> Done:
 
 def tour(root: Path, tag: str = "t", *arguments: str) -> Done:
     """A workspace with one small simulated run in it."""
-    assert debatebench(root, "init").code == 0
+    assert debatebench(begin_built(root), "init").code == 0
     return debatebench(root, "run", "--run-tag", tag, "--sample-topics", "1", *arguments)

@@ -108,9 +108,14 @@ def _write(
     (folder / "speech" / f"{name}.yml").write_text(yaml.safe_dump(said, allow_unicode=True))
 
 
-def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", **debates: Any) -> Path:
-    """A workspace whose warehouse has the stored debates as run `stored`, and judges at `url`."""
-    shutil.copytree(_stored(**debates), root, dirs_exist_ok=True)
+def stored_workspace(
+    root: Path, url: str, *, judges: int = 1, judge: str = "", is_built: bool = False, **debates: Any
+) -> Path:
+    """A workspace whose warehouse has the stored debates as run `stored`, and judges at `url`.
+
+    Unless `is_built`, it has no SQL models, without which commands open it faster.
+    """
+    shutil.copytree(_stored(is_built, **debates), root, dirs_exist_ok=True)
     configs = root / "configs"
     configs.mkdir()
     (configs / "config.yaml").write_text(CONFIG)
@@ -126,12 +131,13 @@ def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", 
 
 
 @cache
-def _stored(**debates: Any) -> Path:
-    """Those debates in a workspace, imported once. No SQL model is built, so commands open the warehouse quickly."""
+def _stored(is_built: bool, **debates: Any) -> Path:
+    """Those debates in a workspace that is imported once."""
     root = Path(tempfile.mkdtemp(prefix="stored-debates-"))
     atexit.register(shutil.rmtree, root)
     folder = write_debates(root / "debates", **debates)
-    done = debatebench_here(root, "import", "panelbench", str(folder), "--run-tag", "stored", "--no-build")
+    options = ("--run-tag", "stored", *([] if is_built else ["--no-build"]))
+    done = debatebench_here(root, "import", "panelbench", str(folder), *options)
     assert done.code == 0, done.err
     return root
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from built_warehouse import begin_built
 from command_line import debatebench
 
 __all__ = ["two_runs"]
@@ -13,7 +14,7 @@ __all__ = ["two_runs"]
 
 @cache
 def _played(root: Path) -> Path:
-    assert debatebench(root, "init").code == 0
+    assert debatebench(begin_built(root), "init").code == 0
     for tag, seed in (("demo", "12345"), ("second", "7")):
         done = debatebench(root, "run", "--run-tag", tag, "--sample-topics", "1", "--seed", seed)
         assert done.code == 0, done.err
