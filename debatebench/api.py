@@ -361,14 +361,14 @@ class Warehouse:
         If some of the workspace's own SQL models cannot be read, a `UserWarning` says what is left out, and why.
         """
         from debatebench.transform.broken import why_broken
-        from debatebench.transform.lineage.descriptions import Descriptions
+        from debatebench.transform.lineage.descriptions import descriptions_of
 
         with closing(self._cursor()) as con:
             catalogue = read_relations(con)
         builds, described = self._builds, self._project.models
         if self._project.broken:
             warnings.warn(f"Not described is what is broken: {why_broken(self._project.broken)}", stacklevel=3)
-        descriptions = Descriptions(self._project)
+        descriptions = descriptions_of(self._project)
         return Named(
             "SQL model",
             sorted(name for name in builds if name in catalogue),

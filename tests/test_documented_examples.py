@@ -17,17 +17,20 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import yaml
+from check_jsonschema import main as check_jsonschema
+from click.testing import CliRunner
 from command_line import debatebench_here
 from paths import REPOSITORY
+from preloaded import write_command
 from two_runs import two_runs
 
 from debatebench.cli.app import GROUPS
@@ -129,9 +132,12 @@ def test_documented_python_runs_from_top_to_bottom(two_runs: Path, page: Path, m
     assert "A query may read only the warehouse" in printed
 
 
-def pasted(page: Path, folder: Path, environ: Mapping[str, str]) -> None:
-    """Paste the commands of a page into one shell; each must succeed, or end with the code that a comment names."""
-    blocks = [block for block in SHELL[page] if not block.note.startswith("not run: ")]
+def to_paste(page: Path) -> list[Block]:
+    return [block for block in SHELL[page] if not block.note.startswith("not run: ")]
+
+
+def pasted(blocks: Sequence[Block], folder: Path, environ: Mapping[str, str]) -> None:
+    """Paste commands into one shell; each must succeed, or end with the code that a comment names."""
     script = "set -eu\n" + "".join(f"echo {block} >&2\n{block.text}" for block in blocks)
     done = subprocess.run(
         ["bash", "-c", script],
@@ -144,14 +150,15 @@ def pasted(page: Path, folder: Path, environ: Mapping[str, str]) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.fixture
-def on_the_path(tmp_path: Path) -> dict[str, str]:
+def lines_of(blocks: Sequence[Block]) -> set[str]:
+    """The lines of commands without their comments."""
+    return {line.partition("  #")[0].strip() for block in blocks for line in block.text.splitlines()}
+
+
+@pytest.fixture(scope="module")
+def on_the_path(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment in which `debatebench` is a command."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    command = folder / "debatebench"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m debatebench "$@"\n')
-    command.chmod(0o755)
+    folder = write_command(tmp_path_factory.mktemp("bin")).parent
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
@@ -161,7 +168,7 @@ IN_TWO_RUNS = [page for page in PAGES[1:] if SHELL[page] and page != TUTORIAL]
 @pytest.mark.slow_inputs
 @pytest.mark.parametrize("page", IN_TWO_RUNS, ids=lambda page: page.name)
 def test_the_commands_of_a_page_can_be_pasted(two_runs: Path, tmp_path: Path, on_the_path: dict[str, str], page: Path):
-    pasted(page, Path(shutil.copytree(two_runs, tmp_path / "workspace")), on_the_path)
+    pasted(to_paste(page), Path(shutil.copytree(two_runs, tmp_path / "workspace")), on_the_path)
 
 
 @pytest.fixture(scope="module")
@@ -179,11 +186,16 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_commands_of_the_readme_and_the_tutorial_can_be_pasted_in_a_checkout(
     checkout: Path, on_the_path: dict[str, str]
 ):
-    pasted(PAGES[0], checkout, on_the_path)
-    # Its runs are those of README.md, so they are there.
-    pasted(TUTORIAL, checkout, on_the_path)
+    readme = to_paste(PAGES[0])
+    pasted(readme, checkout, on_the_path)
+    # Its runs are those of README.md, so they are there, and what README.md shows as well has been tried.
+    known = lines_of(readme)
+    blocks = [block for block in to_paste(TUTORIAL) if not lines_of([block]) <= known]
+    assert len(blocks) >= 7
+    pasted(blocks, checkout, on_the_path)
     assert (checkout / "reports" / "site" / "index.html").is_file()
-    assert built(checkout) == {path: path.read_text(encoding="utf-8") for path in built(checkout)}, (
+    texts = built(checkout)
+    assert texts == {path: path.read_text(encoding="utf-8") for path in texts}, (
         "`python docs/build.py` writes these files again"
     )
 
@@ -224,13 +236,13 @@ def test_both_services_have_a_pipeline_on_both_pages():
 @pytest.mark.parametrize(("page", "name"), SHOWN, ids=lambda value: getattr(value, "stem", value))
 def test_a_documented_pipeline_is_valid(tmp_path: Path, page: Path, name: str):
     schema = "vendor.github-workflows" if name.startswith(".github") else "vendor.gitlab-ci"
-    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
+    check = ["--builtin-schema", schema, str(tmp_path / "pipeline.yml")]
     shown = pipelines(page)[name]
     broken = re.sub(r"^( *)(gate|site|pages):$", r"\1\2: 1\n\1rest:", shown, flags=re.M)
     for text, is_valid in ((shown, True), (broken, False)):
         (tmp_path / "pipeline.yml").write_text(text)
-        done = subprocess.run([*check, str(tmp_path / "pipeline.yml")], capture_output=True, text=True)
-        assert (done.returncode == 0) == is_valid, done.stdout
+        done = CliRunner().invoke(check_jsonschema, check)
+        assert (done.exit_code == 0) == is_valid, done.output
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -254,25 +266,37 @@ def test_the_commands_of_a_documented_pipeline_run(
     assert ElementTree.parse(root / "gate.xml").getroot().findall("testcase")
 
 
+@pytest.fixture(scope="module")
+def after(
+    two_runs: Path, tmp_path_factory: pytest.TempPathFactory, on_the_path: dict[str, str]
+) -> Callable[[tuple[str, ...]], Path]:
+    """The folder in which commands have run on what a checkout has; once, as both services run the same."""
+
+    @cache
+    def folder_after(commands: tuple[str, ...]) -> Path:
+        folder = tmp_path_factory.mktemp("pages")
+        # What a checkout has: the journals, and no warehouse.
+        (folder / "warehouse").mkdir()
+        shutil.copytree(two_runs / "warehouse" / "journal", folder / "warehouse" / "journal")
+        for command in commands:
+            done = subprocess.run(
+                ["bash", "-ec", command], cwd=folder, capture_output=True, text=True, env={**os.environ, **on_the_path}
+            )
+            assert done.returncode == 0, (command, done.stderr)
+        return folder
+
+    return folder_after
+
+
 @pytest.mark.parametrize("name", pipelines(PUBLISHING))
-def test_the_commands_of_a_pipeline_for_pages_make_the_site(
-    two_runs: Path, tmp_path: Path, on_the_path: dict[str, str], name: str
-):
+def test_the_commands_of_a_pipeline_for_pages_make_the_site(after: Callable[[tuple[str, ...]], Path], name: str):
     pipeline = yaml.safe_load(pipelines(PUBLISHING)[name])
     job = pipeline["jobs"]["site"] if "jobs" in pipeline else pipeline["pages"]
     steps = job.get("script") or [step["run"] for step in job["steps"] if "run" in step]
-    commands = [step for step in steps if step.startswith("debatebench ")]
-    # What a checkout has: the journals, and no warehouse.
-    (tmp_path / "warehouse").mkdir()
-    shutil.copytree(two_runs / "warehouse" / "journal", tmp_path / "warehouse" / "journal")
-    for command in commands:
-        done = subprocess.run(
-            ["bash", "-ec", command], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **on_the_path}
-        )
-        assert done.returncode == 0, (command, done.stderr)
+    folder = after(tuple(step for step in steps if step.startswith("debatebench ")))
     uploaded = [step["with"]["path"] for step in job.get("steps", ()) if "path" in step.get("with", {})]
     assert (uploaded or job["artifacts"]["paths"]) == ["public"]
-    assert (tmp_path / "public" / "index.html").is_file()
+    assert (folder / "public" / "index.html").is_file()
 
 
 def test_every_file_that_the_documentation_names_is_there():

@@ -183,9 +183,9 @@ def texts_of(project: Project, sha256: str) -> Texts:
 
 def texts(project: Project) -> Texts:
     """The text of every SQL model, landed table, macro and record, and of every column that has one."""
-    from debatebench.transform.lineage.descriptions import Descriptions
+    from debatebench.transform.lineage.descriptions import descriptions_of
 
-    descriptions, domain = Descriptions(project), project.domain
+    descriptions, domain = descriptions_of(project), project.domain
     found: Texts = {(name, ""): _of_model(model, project.models) for name, model in project.models.items()}
     found |= {(name, ""): domain.descriptions[name] for name in domain.tables}
     for name, _ in [*found]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from debatebench.transform.sql_model import Query, SingularTest, SqlModel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Project:
     """The files of a project: path relative to `sql/` (`marts/orders.sql`) → the file, and what they are about.
 

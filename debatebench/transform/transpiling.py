@@ -116,7 +116,7 @@ def _text(each: TypedModel, dialect: str) -> str:
         else:
             tree = typed_query(each.query, each.columns, each.returns)
             head += [f"-- {sentence}." for sentence in sentences(findings(tree, each.returns))]
-            body = tree.sql(dialect, pretty=True, unsupported_level=ErrorLevel.RAISE, comments=False)
+            body = tree.sql(dialect, pretty=True, unsupported_level=ErrorLevel.RAISE, comments=False, copy=False)
     except SqlglotError as error:
         raise _unwritten(each.model, dialect, " ".join(str(error).split()).rstrip(".")) from None
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError):

@@ -45,7 +45,7 @@ def test_a_run_notices_it_before_its_first_request(tmp_path: Path, sql: str, opt
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "retry"])
 def test_a_run_that_builds_nothing_needs_no_sql_models(tmp_path: Path, command: str) -> None:
-    root = begin_built(tmp_path)
+    root = tmp_path
     if command == "retry":
         assert debatebench(root, "run", "--run-tag", "q", "--quick-test", "--no-build").code == 0
     put(root, UNREADABLE)

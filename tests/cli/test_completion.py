@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command_line import debatebench
+from command_line import debatebench, debatebench_from_the_start
 
 CONFIGS = {
     "models.yaml": "models: [{id: atlas, provider: simulated, model: m}, {id: breeze, provider: simulated, model: m}]",
@@ -39,11 +36,11 @@ def completed(root: Path, *words: str, shell: str = "bash") -> set[str]:
         environ |= {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(line) - 1)}
     else:
         environ |= {"_TYPER_COMPLETE_ARGS": " ".join(line), "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    done = subprocess.run(
-        [sys.executable, "-m", "debatebench"], capture_output=True, text=True, env={**os.environ, **environ}
-    )
-    assert done.stderr == ""
-    return {word.split("\t")[0] for word in done.stdout.split("\n") if word}
+    # One shell is answered by a new Python, as all are, and the others by one that has loaded debatebench already.
+    call = debatebench if shell == "bash" else debatebench_from_the_start
+    done = call(root, environ=environ)
+    assert done.err == ""
+    return {word.split("\t")[0] for word in done.out.split("\n") if word}
 
 
 @pytest.mark.parametrize(

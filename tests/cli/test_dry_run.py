@@ -95,7 +95,7 @@ def test_what_the_run_refuses_the_dry_run_refuses_in_the_same_words(
     code: int,
     said: str,
 ):
-    root = write_workspace(tmp_path, server)
+    root = write_workspace(tmp_path, server, is_built=False)
     change(root)
     before = files_of(root)
     told = []
@@ -131,7 +131,7 @@ def limited(words: tuple[str, ...], key: str) -> Done:
 
 
 def test_a_dry_run_refuses_other_inputs_than_those_that_began_the_run(tmp_path: Path, server: FakeProvider):
-    root = write_workspace(tmp_path, server)
+    root = write_workspace(tmp_path, server, is_built=False)
     assert play(root, "--no-build").code == 0
     edit(root / "configs" / "topics.json", "ten", "eleven")
     before, sent = files_of(root), len(server.requests)
@@ -145,7 +145,7 @@ def test_a_dry_run_refuses_other_inputs_than_those_that_began_the_run(tmp_path: 
 
 def test_a_dry_run_refuses_a_run_that_is_being_played(tmp_path: Path):
     with FakeProvider(lambda received: good_answers(received) if received.number < 3 else hold) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         running = start(root, "--concurrency", "1", "--no-build")
         try:
             assert wait_until_asked(server, running, 4)
@@ -165,7 +165,7 @@ def hold(wire: object) -> None:
 
 
 def test_a_dry_run_refuses_a_journal_that_lost_what_had_landed(tmp_path: Path, server: FakeProvider):
-    root = write_workspace(tmp_path, server)
+    root = write_workspace(tmp_path, server, is_built=False)
     assert play(root, "--no-build").code == 0
     (root / "warehouse" / "journal" / "tiny.jsonl").unlink()
     before, sent = files_of(root), len(server.requests)
@@ -179,7 +179,7 @@ def test_a_dry_run_refuses_a_journal_that_lost_what_had_landed(tmp_path: Path, s
 def test_a_dry_run_asks_only_for_prices_and_a_catalogue_that_cannot_be_read_is_a_warning(
     tmp_path: Path, server: FakeProvider
 ):
-    root = write_workspace(tmp_path, server)
+    root = write_workspace(tmp_path, server, is_built=False)
     for name in ("models.yaml", "judges.yaml"):
         text = re.sub(r", pricing: \{[^}]*\}", ", token_limit: 300", (root / "configs" / name).read_text())
         (root / "configs" / name).write_text(text.replace("provider: http", "provider: openrouter"))
@@ -211,7 +211,7 @@ def test_a_dry_run_of_a_run_that_has_begun_tells_what_is_left(tmp_path: Path):
         return status(402) if failing and received.number >= 20 else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build", "--concurrency", "1").code == 1
         before, sent = files_of(root), len(server.requests)
         dry = play(root, "--dry-run")
@@ -237,7 +237,7 @@ def test_calls_that_failed_for_good_are_left_only_with_retry_failed(tmp_path: Pa
         return status(400, "bad") if is_refused else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 5
         told = play(root, "--dry-run")
         assert "0 debates: 0 calls" in told.out
@@ -283,7 +283,7 @@ def test_of_a_deliberation_that_was_stopped_only_the_missing_calls_are_left(tmp_
         return status(402) if failing and received.number >= stop else judged_in_steps(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         in_steps(root)
         dry = play(root, "--dry-run")
         assert "12 debates: 336 calls (24 turns, 312 for 24 verdicts), about" in dry.out
@@ -303,7 +303,7 @@ def test_of_a_deliberation_with_a_useless_answer_the_rest_is_left_for_a_retry(tm
         return answer("Nobody.") if is_useless else judged_in_steps(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server, judges=2)
+        root = write_workspace(tmp_path, server, judges=2, is_built=False)
         in_steps(root)
         assert play(root, "--no-build").code == 5
         assert counted(play(root, "--dry-run")) == (0, 0)
@@ -316,7 +316,7 @@ def test_of_a_deliberation_with_a_useless_answer_the_rest_is_left_for_a_retry(tm
 
 
 def test_a_dry_run_never_replaces_the_plan_of_another(tmp_path: Path, server: FakeProvider):
-    root = write_workspace(tmp_path, server)
+    root = write_workspace(tmp_path, server, is_built=False)
     plans = root / "warehouse" / "plans"
     assert play(root, "--dry-run").code == 0
     first = (plans / "tiny.json").read_bytes()
@@ -370,11 +370,13 @@ KINDS = {
 def test_the_likely_cost_is_near_the_actual_one(tmp_path: Path, is_stored: bool):
     """With stored answers of the same models within a quarter; without, the right order of magnitude."""
     with FakeProvider(talkative) as server:
+        base = write_workspace(tmp_path / "base", server, is_built=False)
+        if is_stored:
+            format_as(base, count=4, panel=2)
+            assert play(base, "--seed", "7", "--no-build", tag="before").code == 0
+            assert debatebench(base, "build", "--select", "path:sql/staging +int_expenses").code == 0
         for name, kind in KINDS.items():
-            root = write_workspace(tmp_path / name.replace(" ", "-"), server)
-            if is_stored:
-                format_as(root, count=4, panel=2)
-                assert play(root, "--seed", "7", tag="before").code == 0
+            root = Path(shutil.copytree(base, tmp_path / name.replace(" ", "-")))
             format_as(root, count=kind["count"], panel=kind["panel"])  # type: ignore[arg-type]
             arguments: tuple[str, ...] = kind["arguments"]  # type: ignore[assignment]
             likely, _ = costs_of(play(root, *arguments, "--dry-run"))
@@ -398,7 +400,7 @@ def terminal(root: Path, *arguments: str) -> PseudoTerminal:
 def test_a_paid_run_at_a_terminal_shows_its_cost_and_sends_nothing_without_a_yes(
     tmp_path: Path, server: FakeProvider, typed: str
 ):
-    root = write_workspace(tmp_path, server)
+    root = write_workspace(tmp_path, server, is_built=False)
     before = files_of(root)
     with closing(terminal(root, "--sample-topics", "2")) as person:
         shown = person.until("Play it? [y/N] ")
@@ -419,7 +421,7 @@ def test_a_yes_plays_and_the_rest_of_a_run_is_asked_for_again(tmp_path: Path):
         return status(402) if failing and received.number >= 20 else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         with closing(terminal(root, "--sample-topics", "2", "--concurrency", "1")) as person:
             person.until("[y/N] ")
             person.type("y\n")
@@ -438,7 +440,7 @@ def test_a_yes_plays_and_the_rest_of_a_run_is_asked_for_again(tmp_path: Path):
 @pytest.mark.slow_inputs
 @pytest.mark.parametrize("arguments", [("--yes",), ("-y",), ("--no-input",)])
 def test_whoever_says_so_is_not_asked(tmp_path: Path, server: FakeProvider, arguments: tuple[str, ...]):
-    root = write_workspace(tmp_path, server)
+    root = write_workspace(tmp_path, server, is_built=False)
     with closing(terminal(root, "--sample-topics", "1", *arguments)) as person:
         code, shown = person.end()
     assert code == 0
@@ -447,7 +449,7 @@ def test_whoever_says_so_is_not_asked(tmp_path: Path, server: FakeProvider, argu
 
 def test_a_simulated_run_at_a_terminal_is_not_asked_about(tmp_path: Path):
     assert debatebench(tmp_path, "init").code == 0
-    with closing(terminal(tmp_path, "--sample-topics", "1")) as person:
+    with closing(terminal(tmp_path, "--quick-test")) as person:
         code, shown = person.end()
     assert code == 0
     assert "[y/N]" not in shown
@@ -462,7 +464,7 @@ NOTE = (
 
 @pytest.mark.parametrize("mode", [("--dry-run",), ("--no-build",)], ids=["dry run", "run"])
 def test_a_folder_without_configuration_is_told_once(tmp_path: Path, mode: tuple[str, ...]):
-    done = debatebench(tmp_path, "run", "--run-tag", "t", "--sample-topics", "1", *mode)
+    done = debatebench(tmp_path, "run", "--run-tag", "t", "--quick-test", *mode)
     assert done.code == 0
     assert done.err.startswith(f"No configs/ in {tmp_path.resolve()}: {NOTE}\n")
     assert done.err.count(NOTE) == 1

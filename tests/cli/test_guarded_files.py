@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import Done, debatebench_from_the_start
+from built_warehouse import begin_built
+from command_line import Done, debatebench
 
 from debatebench.shared.workspace import packaged
 
@@ -15,18 +16,8 @@ pytestmark = pytest.mark.slow
 
 KINDS = ("configs", "sql", "reports")
 
-# Writes the name of every file that Python opens.
-WATCH = """
-import os, sys
-if log := os.environ.get("OPENED_LOG"):
-    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    def see(event, arguments):
-        if event == "open" and isinstance(arguments[0], (str, bytes)):
-            os.write(file, os.path.abspath(os.fsencode(arguments[0])) + b"\\n")
-    sys.addaudithook(see)
-"""
-
-RUN = ("run", "--run-tag", "played", "--sample-topics", "1", "--no-input")
+TWO = ("--debater=sim-atlas", "--debater=sim-breeze")
+RUN = ("run", "--run-tag", "played", "--sample-topics", "1", "--no-input", *TWO)
 METHODS = ("direct", "dimensional_v1", "non_iterative_v1", "chronological_v1", "debatrix_v1", "debatrix_v2")
 JUDGES = "judges:\n" + "".join(
     f"  - {{id: {method}, provider: simulated, model: careful, method: {method}, prompt_style: {style}}}\n"
@@ -66,7 +57,7 @@ class Watched:
             "num_judges: 1\njudges:\n  - {id: j, provider: simulated, model: careful}\n"
         )
         shutil.copytree(self.root, self.outside)
-        (folder / "sitecustomize.py").write_text(WATCH)
+        begin_built(self.root)
 
     def run(self, command: tuple[str, ...]) -> tuple[Done, set[Path]]:
         """The end of a command, and the files that it opened."""
@@ -75,9 +66,7 @@ class Watched:
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         places = {"OUT": str(self.folder / "out"), "ROOT": str(self.root)}
         arguments = [re.sub("^(OUT|ROOT)(?=/)", lambda match: places[match[0]], each) for each in command]
-        done = debatebench_from_the_start(
-            self.root, *arguments, environ={"OPENED_LOG": str(log), "PYTHONPATH": str(self.folder)}
-        )
+        done = debatebench(self.root, *arguments, environ={"OPENED_LOG": str(log)})
         return done, {Path(line) for line in log.read_text(errors="surrogateescape").splitlines()}
 
 

@@ -49,7 +49,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("workspace")
     for tag, version in (("one", VERSION), ("two", VERSION), ("other", "v2")):
         (root / "debates.jsonl").write_text(hostile_debates(version))
-        done = debatebench(root, "import", "debatebench", str(root / "debates.jsonl"), "--run-tag", tag)
+        options = ("--run-tag", tag, *(() if tag == "other" else ("--no-build",)))
+        done = debatebench(root, "import", "debatebench", str(root / "debates.jsonl"), *options)
         assert done.code == 0, done.err
     return root
 

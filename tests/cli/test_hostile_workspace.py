@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from built_warehouse import begin_built
 from command_line import Done, debatebench
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ QUERIES = {
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("workspace")
-    assert debatebench(root, "run", "--run-tag", "a", "--sample-topics", "1", "--no-input").code == 0
+    assert debatebench(begin_built(root), "run", "--run-tag", "a", "--sample-topics", "1", "--no-input").code == 0
     return root
 
 
@@ -91,18 +92,38 @@ def landed(warehouse: Path) -> dict[str, tuple[int, int]]:
 DESCRIBED = "models: [{name: mine, description: M., columns: [{name: x, description: X.}]}]"
 
 
-@pytest.mark.parametrize(
-    ("attack", "materialized"), [(attack, ("table", "view")[place % 2]) for place, attack in enumerate(QUERIES)]
-)
-def test_a_sql_model_reaches_nothing_outside(root: Path, outside: Path, attack: str, materialized: str) -> None:
-    yaml = DESCRIBED.replace("description: M.", f"description: M., config: {{materialized: {materialized}}}")
-    done = attacked(root, {"marts/mine.sql": QUERIES[attack], "marts/mine.yml": yaml}, outside, "build")
+def is_built(root: Path, model: str) -> bool:
+    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        found = con.execute("select 1 from duckdb_columns() where schema_name = 'marts' and table_name = ?", [model])
+        return found.fetchone() is not None
+
+
+def test_no_sql_model_reaches_anything_outside(root: Path, outside: Path) -> None:
+    files = {"marts/harmless.sql": "select 1 as x", "marts/harmless.yml": DESCRIBED.replace("mine", "harmless")}
+    for number, query in enumerate(QUERIES.values()):
+        config = f"config: {{materialized: {('table', 'view')[number % 2]}}}"
+        yaml = DESCRIBED.replace("mine", f"mine_{number}").replace("description: M.", f"description: M., {config}")
+        files |= {f"marts/mine_{number}.sql": query, f"marts/mine_{number}.yml": yaml}
+    for number, data_type in enumerate(["bigint as c0 from read_csv('SECRET_FILE') --", "bigint as c0, 1 as c1"]):
+        column = f'{{name: x, description: X., data_type: "{data_type}"}}'
+        typed = (
+            f"{{name: typed_{number}, description: M., columns: [{column}], config: {{contract: {{enforced: true}}}}}}"
+        )
+        files |= {
+            f"marts/typed_{number}.sql": "select 1::bigint as x",
+            f"marts/typed_{number}.yml": f"models: [{typed}]",
+        }
+    done = attacked(root, files, outside, "build")
     assert done.code != 0
+    models = [Path(name).stem for name in files if name.endswith(".sql")]
+    assert [name for name in models if is_built(root, name)] == ["harmless"]
 
 
 @pytest.mark.parametrize("attack", ["a file", "a hidden copy"])
 def test_a_singular_test_reaches_nothing_outside(root: Path, outside: Path, attack: str) -> None:
-    assert attacked(root, {"tests/mine.sql": QUERIES[attack]}, outside, "test").code != 0
+    done = attacked(root, {"tests/mine.sql": QUERIES[attack]}, outside, "test", "--select", "mine")
+    assert done.code != 0
+    assert "ERROR tests.mine" in done.out
 
 
 EXPRESSIONS = {
@@ -117,20 +138,22 @@ EXPRESSIONS = {
 }
 
 
-@pytest.mark.parametrize("attack", EXPRESSIONS)
-def test_a_data_test_reaches_nothing_outside(root: Path, outside: Path, attack: str) -> None:
+def test_no_data_test_reaches_anything_outside(root: Path, outside: Path) -> None:
     warehouse = root / "warehouse" / "debatebench.duckdb"
-    expression = aimed(EXPRESSIONS[attack], outside).replace("WAREHOUSE", str(warehouse))
-    yaml = "models:\n- name: mine\n  description: M.\n  data_tests:\n" + "".join(
-        f'  - expression_is_true: {{{key}: "{expression}"{more}}}\n'
-        for key, more in (("expression", ""), ("where", ", expression: 1 = 1"))
-    )
-    files = {"marts/mine.sql": "select 1 as x", "marts/mine.yml": yaml + "  columns: [{name: x, description: X.}]\n"}
-    built = attacked(root, {**files, "marts/mine.yml": DESCRIBED}, outside, "build")
+    models, files = [], {}
+    for number, text in enumerate(EXPRESSIONS.values()):
+        expression = aimed(text, outside).replace("WAREHOUSE", str(warehouse))
+        tests = [{"expression": expression}, {"where": expression, "expression": "1 = 1"}]
+        model = {"name": f"tested_{number}", "description": "M.", "columns": [{"name": "x", "description": "X."}]}
+        models.append({**model, "data_tests": [{"expression_is_true": test} for test in tests]})
+        files[f"marts/tested_{number}.sql"] = "select 1 as x"
+    files["marts/tested.yml"] = json.dumps({"models": models})
+    built = attacked(root, files, outside, "build")
     assert built.code == 0, built.err
-    done = attacked(root, files, outside, "test", "--select", "mine")
+    done = attacked(root, files, outside, "test", "--select", "tested_*")
     assert done.code != 0
-    assert "ERROR expression_is_true_marts.mine" in done.out
+    for number in range(len(EXPRESSIONS)):
+        assert done.out.count(f"ERROR expression_is_true_marts.tested_{number}") == 2
 
 
 @pytest.mark.parametrize(
@@ -145,14 +168,19 @@ def test_a_macro_reaches_nothing_outside(root: Path, outside: Path, macro: str) 
     arguments = [{"name": "x", "type": "bigint", "description": "X."}]
     yaml = json.dumps({"macros": [{"name": "mine", "description": "M.", "arguments": arguments, "sql": macro}]})
     call = {"marts/called.sql": "select macros.mine(1) as x", "marts/called.yml": DESCRIBED.replace("mine", "called")}
-    assert attacked(root, {"macros/mine.yml": yaml, **call}, outside, "build").code != 0
+    assert attacked(root, {"macros/mine.yml": yaml, **call}, outside, "build", "--select", "called").code != 0
 
 
 def test_a_unit_test_reaches_nothing_outside(root: Path, outside: Path) -> None:
-    yaml = f"{DESCRIBED}\nunit_tests: [{{name: u, model: mine, expect: {{rows: [{{x: 1}}]}}}}]\n"
-    for attack in ("a file after lateral", "a hidden copy", "names of files"):
-        files = {"marts/mine.sql": QUERIES[attack], "marts/mine.yml": yaml}
-        assert attacked(root, files, outside, "test", "--unit-only", "--select", "mine").code != 0
+    files = {}
+    for number, attack in enumerate(("a file after lateral", "a hidden copy", "names of files")):
+        test = f"unit_tests: [{{name: u{number}, model: mine_{number}, expect: {{rows: [{{x: 1}}]}}}}]"
+        files[f"marts/mine_{number}.sql"] = QUERIES[attack]
+        files[f"marts/mine_{number}.yml"] = f"{DESCRIBED.replace('mine', f'mine_{number}')}\n{test}\n"
+    done = attacked(root, files, outside, "test", "--unit-only", "--select", "mine_*")
+    assert done.code != 0
+    for number in range(3):
+        assert f"ERROR marts.mine_{number} " in done.out
 
 
 def test_a_version_reaches_nothing_outside(root: Path, outside: Path) -> None:
@@ -170,30 +198,33 @@ def test_a_with_deletes_nothing_that_was_landed(root: Path, outside: Path) -> No
     assert "only read" in done.error_line
 
 
-@pytest.mark.parametrize("data_type", ["bigint as c0 from read_csv('SECRET_FILE') --", "bigint as c0, 1 as c1"])
-def test_a_type_is_only_a_type(root: Path, outside: Path, data_type: str) -> None:
-    column = f'{{name: x, description: X., data_type: "{data_type}"}}'
-    yaml = f"models: [{{name: mine, description: M., columns: [{column}], config: {{contract: {{enforced: true}}}}}}]"
-    done = attacked(root, {"marts/mine.sql": "select 1::bigint as x", "marts/mine.yml": yaml}, outside, "build")
-    assert done.code != 0
-
-
-@pytest.mark.parametrize("format_name", ["parquet", "duckdb", "dbt", "jsonl", "huggingface"])
-def test_a_view_in_the_warehouse_brings_no_file_into_an_export(root: Path, outside: Path, format_name: str) -> None:
-    shutil.copytree(root, outside / "copy")
-    assert debatebench(outside / "copy", "build").code == 0
-    with duckdb.connect(str(outside / "copy" / "warehouse" / "debatebench.duckdb")) as con:
+@pytest.fixture(scope="module")
+def with_views(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the workspace, in which two tables are views of a file outside."""
+    folder = tmp_path_factory.mktemp("with-views")
+    copy, secret = Path(shutil.copytree(root, folder / "copy")), folder / "secret.csv"
+    secret.write_text(SECRET)
+    assert debatebench(copy, "build").code == 0
+    with duckdb.connect(str(copy / "warehouse" / "debatebench.duckdb")) as con:
         for name in ("panel_winners", "runs"):
             con.execute(f"drop view if exists marts.{name}; drop table if exists marts.{name}")
             con.execute(
                 f"create view marts.{name} as select 'a' as run_tag, content as debate_id, content as winner "
-                f"from read_text('{outside}/secret.csv')"
+                f"from read_text('{secret}')"
             )
+    return copy
+
+
+@pytest.mark.parametrize("format_name", ["parquet", "duckdb", "dbt", "jsonl", "huggingface"])
+def test_a_view_in_the_warehouse_brings_no_file_into_an_export(
+    with_views: Path, tmp_path: Path, format_name: str
+) -> None:
+    out = tmp_path / "out"
     options = {"parquet": ["--select", "marts.runs"], "huggingface": ["--license", "mit"]}.get(format_name, [])
-    done = debatebench(outside / "copy", "export", "--format", format_name, "--out-dir", str(outside / "out"), *options)
+    done = debatebench(with_views, "export", "--format", format_name, "--out-dir", str(out), *options)
     assert SECRET not in done.out + done.err
     assert "Traceback" not in done.err
-    written = [path for path in (outside / "out").rglob("*") if path.is_file()]
+    written = [path for path in out.rglob("*") if path.is_file()]
     assert not [path for path in written if SECRET.encode() in path.read_bytes()]
     # A DuckDB file and a dbt project are built again from the SQL models.
     assert done.code == (1 if format_name in ("parquet", "jsonl", "huggingface") else 0), done.err

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import begin_built
 from command_line import Done, debatebench_here
 from fake_provider import FakeProvider
 from imported import DEBATEFLOW
@@ -82,10 +83,10 @@ def test_a_judged_run_points_to_its_source_and_holds_no_copy_of_it(stored: Any):
 
 def test_a_finished_run_is_not_judged_twice_and_keeps_its_debates(stored: Any):
     root, server = stored
-    assert judge(root, "judged", "--where", "format = 'two_sided'").code == 0
+    assert judge(root, "judged", "--where", "format = 'two_sided'", "--no-build").code == 0
     asked = len(server.requests)
     assert asked == 6
-    assert judge(root, "judged").code == 0
+    assert judge(root, "judged", "--no-build").code == 0
     assert len(server.requests) == asked
     other = judge(root, "judged", "--where", "true")
     assert other.code == 2
@@ -157,10 +158,10 @@ def test_a_run_that_has_begun_keeps_the_orders_that_it_began_with(tmp_path: Path
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, judges=2, judge=", token_limit: 100", two_sided=0, is_built=True)
-        assert judge(root, "judged", "--repeat", "2", "--swap-order", "--max-cost", "0").code == 5
+        assert judge(root, "judged", "--repeat", "2", "--swap-order", "--max-cost", "0", "--no-build").code == 5
         _show_con_first(root / "warehouse" / "journal" / "judged.jsonl")
-        (root / "warehouse" / "debatebench.duckdb").unlink()
-        assert debatebench_here(root, "build", "--from-journals").code == 0
+        begin_built(root)
+        assert debatebench_here(root, "land", "--no-build").code == 0
         done = judge(root, "judged", "--no-build")
     assert done.code == 0, done.err
     assert rows(root, "select distinct presented_first from raw.verdicts where run_tag = 'judged'") == [("con",)]
@@ -212,7 +213,7 @@ def test_baselines_ask_nobody_cost_nothing_and_are_in_no_panel(stored: Any):
         "majority_class": "pro",
     }
     assert rows(root, "select count(*) from marts.panel_winners where winner <> 'no_decision'") == [(0,)]
-    again = judge(root, "again", *ALL)
+    again = judge(root, "again", *ALL, "--no-build")
     assert again.code == 0
     same = "select judge_id, debate_id, declared_winner from raw.verdicts where run_tag = '{}' order by all"
     assert rows(root, same.format("again")) == rows(root, same.format("judged"))
@@ -226,20 +227,12 @@ def test_baselines_judge_beside_judges_where_an_option_chooses_them(stored: Any)
     assert rows(root, judged) == [("judge-1",), ("longest",)]
 
 
-def test_a_judged_run_can_be_judged_again_and_leads_to_the_same_source(stored: Any):
-    root, _ = stored
-    assert judge(root, "judged", "--baseline", "longest").code == 0
-    assert judge(root, "second", "--baseline", "random", source="judged").code == 0
-    assert rows(root, "select source_run_tag from raw.runs where run_tag = 'second'") == [("stored",)]
-
-
-def test_a_run_that_played_its_debates_can_be_judged_and_rates_nobody_twice(tmp_path: Path):
-    assert debatebench_here(tmp_path, "run", "--run-tag", "played", "--sample-topics", "1").code == 0
-    done = judge(tmp_path, "judged", "--baseline", "longest", source="played")
+def test_a_run_that_played_its_debates_can_be_judged_and_rates_nobody_twice(copied: Path):
+    done = judge(copied, "judged", "--baseline", "longest", source="t")
     assert done.code == 0, done.err
     counts = "select count(*) from raw.debates where run_tag = '{}'"
-    assert rows(tmp_path, counts.format("judged")) == rows(tmp_path, counts.format("played"))
-    assert rows(tmp_path, "select distinct pooled_run_tag from ratings.pooled_runs") == [("played",)]
+    assert rows(copied, counts.format("judged")) == rows(copied, counts.format("t"))
+    assert rows(copied, "select distinct pooled_run_tag from ratings.pooled_runs") == [("t",)]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +303,7 @@ def test_a_format_that_a_method_does_not_know_is_one_clear_line_before_the_first
 
 def test_karl_popper_debates_of_four_turns_are_judged_by_every_method(stored: Any):
     root, server = stored
-    imported = debatebench_here(root, "import", "debateflow", str(DEBATEFLOW), "--run-tag", "flow")
+    imported = debatebench_here(root, "import", "debateflow", str(DEBATEFLOW), "--run-tag", "flow", "--no-build")
     assert imported.code == 0, imported.err
     lengths = rows(root, "select count(*) from raw.turns where run_tag = 'flow' group by debate_id")
     whole = [turns for (turns,) in lengths if turns == 4]
@@ -331,7 +324,7 @@ def test_karl_popper_debates_of_four_turns_are_judged_by_every_method(stored: An
 
 def test_a_run_that_has_begun_keeps_its_source_and_its_judges(stored: Any, tmp_path: Path):
     root, _ = stored
-    assert judge(root, "judged", "--baseline", "longest").code == 0
+    assert judge(root, "judged", "--baseline", "longest", "--no-build").code == 0
     others = write_debates(tmp_path / "others", hostile="Another speech.", two_sided=1, teams=0)
     assert debatebench_here(root, "import", "panelbench", str(others), "--run-tag", "other", "--no-build").code == 0
     elsewhere = judge(root, "judged", source="other")
@@ -354,20 +347,20 @@ def test_doctor_says_how_an_unfinished_judged_run_goes_on(tmp_path: Path, monkey
 
 def test_judging_a_judged_run_judges_what_it_judged(stored: Any):
     root, _ = stored
-    assert judge(root, "teams", "--baseline", "longest", "--where", "format = 'british_parliamentary'").code == 0
-    assert judge(root, "again", "--baseline", "random", source="teams").code == 0
+    teams = ("--baseline", "longest", "--where", "format = 'british_parliamentary'", "--no-build")
+    assert judge(root, "teams", *teams).code == 0
+    assert judge(root, "again", "--baseline", "random", "--no-build", source="teams").code == 0
     judged = "select source_run_tag, source_debate_id from raw.debates join raw.runs using (run_tag) where run_tag = "
-    assert rows(root, f"{judged} 'again'") == rows(root, f"{judged} 'teams'")
-    assert len(rows(root, f"{judged} 'again'")) == 1
+    assert rows(root, f"{judged} 'again'") == rows(root, f"{judged} 'teams'") == [("stored", "bp_000")]
 
 
 def test_a_run_of_another_kind_says_how_to_go_on_with_it(stored: Any):
     root, _ = stored
-    assert judge(root, "judged", "--baseline", "longest").code == 0
+    assert judge(root, "judged", "--baseline", "longest", "--no-build").code == 0
     played = debatebench_here(root, "run", "--run-tag", "judged")
     assert played.code == 2
     assert "`debatebench judge stored --as judged`" in played.err
-    retried = debatebench_here(root, "retry", "judged")
+    retried = debatebench_here(root, "retry", "judged", "--no-build")
     assert retried.code == 0, retried.err
 
 
@@ -376,7 +369,9 @@ def test_stored_debates_that_have_changed_are_not_judged_under_the_same_tag(stor
     assert judge(root, "judged", "--where", "format = 'two_sided'", "--judge", "judge-0", "--no-build").code == 0
     asked = len(server.requests)
     changed = write_debates(tmp_path / "changed", hostile="Quite another speech.", two_sided=3, teams=0)
-    done = debatebench_here(root, "import", "panelbench", str(changed), "--run-tag", "stored", "--replace")
+    done = debatebench_here(
+        root, "import", "panelbench", str(changed), "--run-tag", "stored", "--replace", "--no-build"
+    )
     assert done.code == 0, done.err
     again = judge(root, "judged")
     assert again.code == 2
@@ -396,12 +391,16 @@ def test_a_dry_run_names_calls_and_cost_by_judge_and_writes_nothing(stored: Any)
 
 
 def test_baselines_on_panelbench_have_the_published_figures(tmp_path: Path, shared: Path):
-    for folder, tag in (("DebateArt", "da"), ("BP-Competition", "bp")):
-        done = debatebench_here(tmp_path, "import", "panelbench", str(shared / "panelbench" / folder), "--run-tag", tag)
+    begin_built(tmp_path)
+    for folder, tag, *more in (("DebateArt", "da", "--no-build"), ("BP-Competition", "bp")):
+        source = str(shared / "panelbench" / folder)
+        done = debatebench_here(tmp_path, "import", "panelbench", source, "--run-tag", tag, *more)
         assert done.code == 0, done.err
-        config = REPOSITORY / "configs" / ("panelbench.yaml" if tag == "da" else "panelbench_bp.yaml")
-        judged = judge(tmp_path, f"{tag}-baselines", *ALL, "--config-path", str(config), source=tag)
+    for tag, config in (("da", "panelbench.yaml"), ("bp", "panelbench_bp.yaml")):
+        options = (*ALL, "--config-path", str(REPOSITORY / "configs" / config), "--no-build")
+        judged = judge(tmp_path, f"{tag}-baselines", *options, source=tag)
         assert judged.code == 0, judged.err
+    assert judge(tmp_path, "bp-teams", *of_baselines(TEAM_BASELINES), source="bp").code == 0
     found = {
         judge_id: (round(100 * accuracy, 2), round(rmse, 2))
         for judge_id, accuracy, rmse in rows(
@@ -430,7 +429,6 @@ def test_baselines_on_panelbench_have_the_published_figures(tmp_path: Path, shar
     assert majority[1] < majority[0] < majority[2]
     to_overall = "select distinct dimension, round(rmse_to_overall, 2) from marts.panelbench_dimensions order by all"
     assert rows(tmp_path, to_overall) == [("argument", 21.41), ("language", 41.33), ("source", 40.82)]
-    assert judge(tmp_path, "bp-teams", *of_baselines(TEAM_BASELINES), source="bp").code == 0
     of_teams = dict(
         rows(
             tmp_path,

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import duckdb
 import pytest
-from command_line import debatebench_here
+from command_line import debatebench, debatebench_here
 from two_runs import two_runs
 
 from debatebench.cli.assistant import DATA_NOTE, Assistant
@@ -157,10 +157,10 @@ def test_an_ambiguous_debate_is_refused_in_words_that_fit_every_caller(asked: As
 
 
 def test_without_a_warehouse_it_waits_for_one_and_says_so(tmp_path: Path, two_runs: Path) -> None:
-    done = subprocess.run([*PROGRAM, "--root", str(tmp_path), "mcp"], capture_output=True, text=True, input="")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "Answering" not in done.stderr
-    assert "There is no warehouse at" in done.stderr
+    done = debatebench(tmp_path, "mcp", stdin="")
+    assert (done.code, done.out) == (0, "")
+    assert "Answering" not in done.err
+    assert "There is no warehouse at" in done.err
     assistant = Assistant(tmp_path / "debatebench.duckdb")
     with pytest.raises(UsageError, match="There is no warehouse"):
         assistant.query("select 1")

@@ -46,7 +46,7 @@ def calls_in(dry: Done) -> int:
 
 
 def written(root: Path, server: FakeProvider, *, window: int | None = None) -> Path:
-    write_workspace(root, server)
+    write_workspace(root, server, is_built=False)
     if window is not None:
         path = root / "configs" / "judges.yaml"
         path.write_text(path.read_text().replace("prompt_style", f"context_window: {window}, prompt_style"))

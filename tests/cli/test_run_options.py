@@ -170,7 +170,7 @@ def test_a_new_debater_that_is_a_judge_is_refused_unless_that_is_allowed():
 
 def test_a_finished_run_gets_a_new_debater_and_its_earlier_debates_stay(tmp_path: Path):
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         play_here(root, plan_here(root)[0])
         before, turns = journal_of(root).read_bytes(), recorded(root, Turn)
         add_debater(root, "newcomer")
@@ -202,7 +202,7 @@ def test_a_run_that_stops_in_the_middle_of_what_was_added_goes_on_without_the_op
         return status(401) if 55 <= received.number < 60 else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         play_here(root, plan_here(root)[0])
         add_debater(root, "newcomer")
         plan, part = plan_here(root, ("newcomer",))
@@ -243,7 +243,7 @@ def test_what_cannot_be_added_is_refused_with_the_reason(new: str, begun: bool, 
 
 def test_a_refused_addition_leaves_no_journal(tmp_path: Path):
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--new-model", "debater-0").code == 2
         assert not (root / "warehouse" / "journal").exists()
         assert not server.requests
@@ -450,7 +450,7 @@ def test_a_debater_that_keeps_answering_empty_is_banned_for_this_and_later_sessi
         return answer("") if broken and received.json["model"] == "debater-0" else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         plan, _ = plan_here(root)
         report = play_here(root, plan, concurrency=1, empty_debates=2, policy=AT_ONCE)
         assert (report.planned, report.complete, len(report.missing)) == (12, 4, 8)
@@ -485,7 +485,7 @@ def test_the_row_goes_on_over_sessions_and_a_replay_does_not_count(tmp_path: Pat
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         plan, _ = plan_here(root)
         # Without the option nobody is banned, however empty the answers are.
         first = play_here(root, plan, concurrency=4, policy=AT_ONCE)
@@ -542,7 +542,7 @@ def test_a_production_run_plays_everything_with_nobody_simulated(configured: Pat
     with pytest.raises(UsageError, match="'sim-atlas' is simulated"):
         plan_here(configured, preset="prod-run")
     with FakeProvider(good_answers) as server:
-        plan, _ = plan_here(write_workspace(tmp_path, server), preset="prod-run")
+        plan, _ = plan_here(write_workspace(tmp_path, server, is_built=False), preset="prod-run")
     assert (len(plan.topics), len(plan.debates)) == (2, 12)
     assert plan.options.preset == "prod-run"
 
@@ -615,7 +615,7 @@ def test_what_goes_on_with_a_run_never_begins_one(configured: Path, tmp_path: Pa
 )
 def test_a_tag_alone_goes_on_with_the_options_that_began_the_run(tmp_path: Path, options: list[str]):
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         others = root / "others.yaml"
         others.write_text((root / "configs" / "models.yaml").read_text().replace("id: debater-", "id: other-"))
         options = [str(others) if option == "others.yaml" else option for option in options]
@@ -725,16 +725,16 @@ def test_models_that_do_not_answer_are_left_out_of_a_run_that_begins(tmp_path: P
 def test_options_for_one_run_stand_in_place_of_the_configuration_and_are_frozen(tmp_path: Path):
     limits = ("--temperature", "0.25", "--max-tokens", "50", "--judge-max-tokens", "70")
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         config = root / "configs" / "config.yaml"
         text = config.read_text().replace("role: con, stage: opening", "role: con, stage: opening, max_tokens: 40")
         config.write_text(text)
         models = root / "configs" / "models.yaml"
         models.write_text(models.read_text().replace("prompt_style: declared", "parameters: {temperature: 0.9}"))
         some = ("--topic", "t1", "--debater", "debater-0", "--debater", "debater-1")
-        for tag, more in (("tiny", ()), ("stages", ("--apply-stage-token-limits", "--no-build"))):
+        for tag, more in (("tiny", ()), ("stages", ("--apply-stage-token-limits",))):
             server.requests.clear()
-            done = play(root, *limits, *some, *more, tag=tag)
+            done = play(root, *limits, *some, *more, "--no-build", tag=tag)
             assert done.code == 0, done.err
             sent = {(is_judge(each), each.json["max_tokens"], each.json["temperature"]) for each in server.requests}
             stages = {(False, 50, 0.25), (False, 40, 0.25)} if more else {(False, 50, 0.25)}
@@ -750,6 +750,7 @@ def test_options_for_one_run_stand_in_place_of_the_configuration_and_are_frozen(
         ):
             wrong = play(root, *words, tag="new")
             assert (wrong.code, told in wrong.err) == (2, True), wrong.err
+    assert debatebench(root, "build", "--select", "+run_settings").code == 0
     with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
         settings = con.execute(
             "select item, string_agg(distinct value) from marts.run_settings where run_tag = 'tiny' and item in "
@@ -790,7 +791,7 @@ def test_a_provider_that_is_busy_for_a_moment_does_not_fail_a_probe():
 )
 def test_a_probe_asks_only_who_is_chosen(tmp_path: Path, options: list[str], asked: set[str]):
     with FakeProvider(lambda _: answer("ready")) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--probe", *options).code == 0
         assert sorted(received.json["model"] for received in server.requests) == sorted(asked)
         done = play(root, "--openrouter-probe", "--judge", "judge-9")
@@ -831,7 +832,7 @@ def test_a_judge_that_answers_with_slips_or_in_a_tool_call_is_tried_with_one_req
         return answer(text[:-1] + ",}") if received.json["model"] == "judge-1" else answer(text)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server, judges=3)
+        root = write_workspace(tmp_path, server, judges=3, is_built=False)
         done = play(root, "--judges-test", "--format", "json")
         assert len(server.requests) == 3
     assert done.code == 0, done.err
@@ -923,7 +924,7 @@ def test_stored_timings_are_medians_by_model(two_runs: Path):
 
 def test_estimating_the_time_asks_nobody(tmp_path: Path):
     with FakeProvider(good_answers) as server:
-        done = play(write_workspace(tmp_path, server), "--estimate-time")
+        done = play(write_workspace(tmp_path, server, is_built=False), "--estimate-time")
         assert not server.requests
     assert done.code == 0
     assert "12 debates: 48 calls" in done.out
@@ -1089,7 +1090,7 @@ CATALOGUE = {
 def test_models_of_a_live_catalogue_play_and_go_on_although_no_file_has_them(tmp_path: Path):
     with FakeProvider(good_answers) as server:
         server.catalogue = json.dumps(CATALOGUE).encode()
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         workspace = Workspace(root)
         inputs = load_inputs(workspace, PlanOptions())
         # Topic 1; from the first catalogue (before the known hosts) its first model; that and debater-0; all judges.
@@ -1139,7 +1140,7 @@ def test_a_catalogue_is_filtered_by_age_and_modality(tmp_path: Path):
 
 def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Path):
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         inputs = load_inputs(Workspace(root), PlanOptions())
         person = Person("", "+", "1", "1-2", "")
         found = select(inputs, [], person.terminal, {"TINY_API_KEY": KEY})

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from command_line import debatebench, tour
+from command_line import debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, status
 from tournament import good_answers, play, write_workspace
 
@@ -36,7 +36,7 @@ def capped(root: Path) -> Path:
 
 def test_missing_debates_are_told_once_for_each_reason_with_debater_speech_and_way_out(tmp_path: Path):
     with refusing("debater-0") as server:
-        done = play(write_workspace(tmp_path, server), "--no-build", "--max-failures-in-a-row", "0")
+        done = play(write_workspace(tmp_path, server, is_built=False), "--no-build", "--max-failures-in-a-row", "0")
     assert done.code == 5
     lines = [line for line in done.err.splitlines() if line.startswith("missing ")]
     assert [re.sub(r"First: \w{16} \(t\d: ", "First: ID (T: ", line) for line in sorted(lines)] == [
@@ -48,7 +48,7 @@ def test_missing_debates_are_told_once_for_each_reason_with_debater_speech_and_w
 
 def test_a_single_missing_debate_is_named_and_its_reason_follows(tmp_path: Path):
     with FakeProvider(lambda r: status(400, "Moved.") if r.number == 0 else good_answers(r)) as server:
-        done = play(write_workspace(tmp_path, server), "--no-build")
+        done = play(write_workspace(tmp_path, server, is_built=False), "--no-build")
     (line,) = (line for line in done.err.splitlines() if line.startswith("missing "))
     assert re.fullmatch(
         r"missing \w{16} \(t\d: debater-\d against debater-\d\): debater-\d gave no opening speech as pro: "
@@ -64,7 +64,7 @@ def test_void_debates_are_told_with_who_refused(tmp_path: Path):
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        done = play(write_workspace(tmp_path, server), "--no-build")
+        done = play(write_workspace(tmp_path, server, is_built=False), "--no-build")
     assert done.code == 0
     lines = [line for line in done.err.splitlines() if line.startswith("void ")]
     assert len(lines) == 2
@@ -75,7 +75,7 @@ def test_void_debates_are_told_with_who_refused(tmp_path: Path):
 
 def test_debates_that_a_stopped_run_did_not_finish_are_one_line(tmp_path: Path):
     with FakeProvider(good_answers) as server:
-        root = capped(write_workspace(tmp_path, server))
+        root = capped(write_workspace(tmp_path, server, is_built=False))
         done = play(root, "--no-build", "--max-cost", "0.02")
     assert done.code == 5
     assert len(re.findall(r"^missing \d+ debates: not finished\.$", done.err, re.MULTILINE)) == 1
@@ -85,9 +85,8 @@ def test_debates_that_a_stopped_run_did_not_finish_are_one_line(tmp_path: Path):
 def test_many_different_reasons_are_cut_and_the_way_to_all_of_them_is_named(tmp_path: Path):
     words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
     with FakeProvider(lambda r: status(400, f"Word {words[r.number]}.")) as server:
-        done = play(
-            write_workspace(tmp_path, server), "--no-build", "--max-failures-in-a-row", "0", "--concurrency", "1"
-        )
+        root = write_workspace(tmp_path, server, is_built=False)
+        done = play(root, "--no-build", "--max-failures-in-a-row", "0", "--concurrency", "1")
     assert len(re.findall(r"^missing ", done.err, re.MULTILINE)) == 10
     assert "… and 2 more for 2 other reasons; `debatebench doctor --all` lists them all." in done.err
 
@@ -107,7 +106,7 @@ def test_speeches_that_were_cut_off_are_told_at_the_end_of_a_run_and_of_every_la
         "rounds' `max_tokens`, or add `thinking_tokens`."
     )
     with FakeProvider(cutting) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         for _ in range(2):
             done = play(root, "--no-build")
             assert done.code == 0, done.err
@@ -121,7 +120,7 @@ def test_answers_that_broke_off_at_the_provider_are_counted_and_asked_for_again(
         return out_of_memory if received.number < 2 else good_answers(received)
 
     with FakeProvider(script) as server:
-        done = play(write_workspace(tmp_path, server), "--no-build", "--concurrency", "1")
+        done = play(write_workspace(tmp_path, server, is_built=False), "--no-build", "--concurrency", "1")
     assert done.code == 0, done.err
     told = [line for line in done.err.splitlines() if "broke off" in line]
     assert [re.sub(r"'.*?'", "X", line) for line in told] == [
@@ -132,7 +131,7 @@ def test_answers_that_broke_off_at_the_provider_are_counted_and_asked_for_again(
 def test_an_answer_that_broke_off_each_time_is_not_told_as_asked_for_again(tmp_path: Path):
     broken = answer("Half a", choice={"finish_reason": "insufficient_system_resource"})
     with FakeProvider(lambda r: broken if r.json["model"] == "debater-0" else good_answers(r)) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         options = ("--no-build", "--max-ambiguous-retries", "1", "--max-failures-in-a-row", "0")
         done = play(root, *options)
     assert done.code == 5, done.err
@@ -146,7 +145,7 @@ def test_an_answer_that_broke_off_each_time_is_not_told_as_asked_for_again(tmp_p
 
 
 def test_the_cost_of_simulated_members_is_never_called_billed(tmp_path: Path):
-    done = tour(tmp_path, "t", "--no-build", "--format", "json")
+    done = debatebench(tmp_path, "run", "--run-tag", "t", "--quick-test", "--no-build", "--format", "json")
     assert done.code == 0, done.err
     (report,) = json.loads(done.out)
     assert (report["billed_usd"], report["estimated_usd"]) == (0, 0)
@@ -163,7 +162,7 @@ def test_the_cost_of_simulated_members_is_never_called_billed(tmp_path: Path):
 
 def test_a_run_with_simulated_and_hosted_members_keeps_their_money_apart(tmp_path: Path):
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         models = root / "configs" / "models.yaml"
         first, *rest = models.read_text().split("\n  - ")
         simulated = "{id: debater-0, provider: simulated, model: s, pricing: {prompt: 0.001, completion: 0.002}}"
@@ -184,7 +183,7 @@ def test_a_later_session_tells_its_own_answers_from_those_of_the_run(tmp_path: P
         return status(400) if broken and received.json["model"] == "debater-2" else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         arguments = ("--no-build", "--format", "json", "--max-failures-in-a-row", "0")
         first = json.loads(play(root, *arguments).out)[0]
         broken.clear()

@@ -157,7 +157,7 @@ def test_marks_survive_a_rebuild_and_are_exported(root: Path, tmp_path: Path):
     assert contents(root) == before
     assert debatebench_here(root, "doctor").code == 0
     out = tmp_path / "export"
-    assert debatebench_here(root, "export", "--format", "parquet", "--out", str(out)).code == 0
+    assert debatebench_here(root, "export", "--format", "parquet", "--run-tag", "demo", "--out", str(out)).code == 0
     found = f"select title, is_pinned from '{out}/marts/runs/run_tag=demo/data.parquet'"
     assert duckdb.sql(found).fetchall() == [(HOSTILE.replace("\udc80", "\ufffd"), True)]
 
@@ -171,7 +171,7 @@ def test_titles_and_notes_are_hostile_text(root: Path):
         # CSV that a program reads is exact.
         assert "csv" in arguments or not set(shown) & {"\x1b", "\u202e"}
     assert ",=cmd" not in runs(root, "--format", "csv").out
-    assert debatebench_here(root, "report").code == 0
+    assert debatebench_here(root, "report", "--run-tag", "demo").code == 0
     for page in (root / "reports" / "site" / "runs" / "demo").glob("*.html"):
         assert "<script>alert" not in page.read_text()
 
@@ -393,7 +393,7 @@ def test_a_run_that_is_never_meant_is_not_pinned(root: Path, judged: Path):
         assert f"`debatebench runs {undo[1]} demo`" in refused(root, "demo")
         assert runs(root, undo[1], "demo").code == 0
     assert runs(root, "pin", "demo").code == 0
-    judge = ("judge", "demo", "--as", "again", "--baseline", "always_tie")
+    judge = ("judge", "demo", "--as", "again", "--baseline", "always_tie", "--no-build")
     assert debatebench_here(root, *judge).code == 0
     Workspace(root).database.unlink()
     assert "judges the debates of 'demo'" in refused(root, "again"), "its journal says so before it lands"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -14,18 +13,15 @@ from command_line import debatebench
 @pytest.mark.slow
 def test_runs_and_judgings_that_end_together_all_land(tmp_path: Path) -> None:
     root = tmp_path / "w"
-    assert debatebench(root, "init").code == 0
-    assert debatebench(root, "run", "--run-tag", "first", "--quick-test").code == 0
+    root.mkdir()
+    assert debatebench(root, "run", "--run-tag", "first", "--quick-test", "--no-build").code == 0
     lines = [
         *(["run", "--run-tag", tag, "--quick-test"] for tag in ("a", "b")),
         *(["judge", "first", "--as", tag] for tag in ("c", "d")),
     ]
-    command = [sys.executable, "-m", "debatebench", "--root", str(root)]
-    together = [
-        subprocess.Popen([*command, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for line in lines
-    ]
-    ended = [(process.communicate()[1], process.returncode) for process in together]
-    assert [code for _, code in ended] == [0] * 4, ended
+    with ThreadPoolExecutor(len(lines)) as pool:
+        ended = list(pool.map(lambda line: debatebench(root, *line), lines))
+    assert [done.code for done in ended] == [0] * 4, ended
     with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
         assert con.execute("select run_tag from marts.runs order by 1").fetchall() == [
             (tag,) for tag in ("a", "b", "c", "d", "first")

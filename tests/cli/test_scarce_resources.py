@@ -14,7 +14,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import begin_built
 from command_line import debatebench, debatebench_here
 from patience import LONGEST_WAIT_S
 
@@ -53,7 +52,7 @@ EMPTY_INPUT = {"query from standard input"}
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with one run."""
     root = tmp_path_factory.mktemp("played") / "w"
-    assert debatebench(begin_built(root), "init").code == 0
+    assert debatebench(root, "init").code == 0
     assert debatebench(root, "run", "--run-tag", "first", "--quick-test").code == 0
     return root
 

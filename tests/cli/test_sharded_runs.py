@@ -12,13 +12,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import begin_built
 from command_line import Done, debatebench
 
 from debatebench.journal.lines import encode_line
@@ -37,7 +37,7 @@ OF_TIME = re.compile(r"(_at|_ms|duration|landing|seconds|sent|day)$|latency|per_
 
 def planned(root: Path, *options: str, tag: str = "june") -> Path:
     """A new workspace, and beside its `configs` the file of a plan."""
-    begin_built(root)
+    root.mkdir(parents=True, exist_ok=True)
     file = root / "june.plan"
     done = debatebench(root, "run", "--run-tag", tag, *options, "--dry-run", "--plan-output", str(file))
     assert done.code == 0, done.err
@@ -68,13 +68,16 @@ def two(played: Path, tmp_path: Path) -> Path:
     return shutil.copytree(played, tmp_path / "two")
 
 
-def rows(root: Path, name: str) -> tuple[list[str], Counter[str]]:
-    """The rows of a relation, without what depends on time."""
+def rows(root: Path, names: list[str]) -> dict[str, tuple[list[str], Counter[str]]]:
+    """The columns and rows of each of these relations, without what depends on time."""
+    found = {}
     with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
-        columns = [column for column, kind, *_ in con.execute(f"describe from {name}").fetchall()]
-        columns = [column for column in columns if not OF_TIME.search(column)]
-        shown = ", ".join(f'"{column}"' for column in columns)
-        return columns, Counter(map(repr, con.execute(f"select {shown} from {name}").fetchall()))
+        for name in names:
+            columns = [column for column, *_ in con.execute(f"describe from {name}").fetchall()]
+            columns = [column for column in columns if not OF_TIME.search(column)]
+            shown = ", ".join(f'"{column}"' for column in columns)
+            found[name] = columns, Counter(map(repr, con.execute(f"select {shown} from {name}").fetchall()))
+    return found
 
 
 def tables(root: Path) -> list[str]:
@@ -127,20 +130,20 @@ def test_shards_that_are_killed_restarted_and_landed_twice_give_the_marts_of_one
     first = debatebench(root, "land", "--no-build")
     assert first.code == 0, first.err
     assert "june: shards 2/4, 4/4 have no journal here" in first.err
-    command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--plan", str(plan), "--shard"]
-    together = [subprocess.Popen([*command, f"{n}/4"], stderr=subprocess.PIPE, text=True) for n in (4, 3, 1, 2)]
-    ended = [(process.communicate()[1], process.returncode) for process in together]
-    assert [code for _, code in ended] == [0] * 4, ended
+    with ThreadPoolExecutor(4) as pool:
+        ended = list(pool.map(lambda number: shard(root, f"{number}/4"), (4, 3, 1, 2)))
+    assert [done.code for done in ended] == [0] * 4, ended
     assert "june: landed 12 debates" in debatebench(root, "land").err
     assert "june: unchanged since it was landed" in debatebench(root, "land").err
     assert [row.split("|")[2] for row in listed(root)] == ["finished"]
 
     whole = tmp_path / "whole"
-    begin_built(whole)
+    whole.mkdir()
     assert debatebench(whole, "run", "--plan", str(plan)).code == 0
     assert tables(root) == tables(whole)
-    differing = [name for name in (*tables(root), *views(root)) if rows(root, name) != rows(whole, name)]
-    assert differing == []
+    names = [*tables(root), *views(root)]
+    ours, theirs = rows(root, names), rows(whole, names)
+    assert [name for name in names if ours[name] != theirs[name]] == []
     assert debatebench(root, "doctor", "--format", "csv").code == 0
 
 
@@ -172,7 +175,7 @@ def test_a_copy_of_a_shard_counts_once_and_a_second_playing_is_refused(two: Path
     lines = (folder / "2-of-3.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "earlier copy.jsonl").write_bytes(b"".join(lines[:9]) + lines[9][:20])
     other = shutil.copytree(two, two.parent / "other")
-    assert "landed 4 debates" in debatebench(two, "land").err
+    assert "landed 4 debates" in debatebench(two, "land", "--no-build").err
     for name in ("2-of-3.jsonl", "earlier copy.jsonl"):
         (journals(other) / name).unlink()
     assert shard(other, "2/3").code == 0
@@ -205,7 +208,6 @@ def test_a_shard_of_another_plan_or_cut_is_named(two: Path, tmp_path: Path) -> N
     assert refused.code == 2
     assert "is cut into 3 shards" in refused.error_line
     shutil.rmtree(other / "warehouse")
-    begin_built(other)
     shutil.copy(two / "june.plan", other)
     assert shard(other, "2/2").code == 0
     shutil.copy(journals(other) / "2-of-2.jsonl", journals(two))
@@ -358,7 +360,8 @@ def test_a_changed_configuration_is_named_and_the_plan_is_played_as_it_was(two: 
 
 @pytest.mark.slow
 def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_path: Path) -> None:
-    root = begin_built(tmp_path / "shards")
+    root = tmp_path / "shards"
+    root.mkdir()
     assert debatebench(root, "run", "--run-tag", "demo", "--quick-test", "--no-build").code == 0
     plan = root / "june.plan"
     probing = ("probe-judges", "demo", "--as", "june", "--repeat", "2", "--judge", "sim-judge-amber")
@@ -369,9 +372,11 @@ def test_attacked_and_repeated_judgings_in_shards_are_those_of_one_process(tmp_p
     assert debatebench(root, "land", "--no-build").code == 0
     assert debatebench(whole, "run", "--plan", str(plan), "--no-build").code == 0
     names = [name for name in tables(root) if name.startswith("raw.")]
-    assert [name for name in names if rows(root, name) != rows(whole, name)] == []
+    ours, theirs = rows(root, names), rows(whole, names)
+    assert [name for name in names if ours[name] != theirs[name]] == []
     # A machine without the stored debates cannot judge them.
-    elsewhere = begin_built(tmp_path / "elsewhere")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
     refused = debatebench(elsewhere, "run", "--plan", str(plan), "--shard", "1/2")
     assert refused.code == 2
     assert "The plan judges stored debates of run 'demo', so every machine" in refused.error_line

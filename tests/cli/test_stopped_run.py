@@ -18,17 +18,15 @@ pytestmark = pytest.mark.slow
 
 def landed(root: Path) -> tuple[int, int]:
     """The answered calls and the debates with an end in the warehouse."""
-    sql = "select count(case when status = 'answered' then 1 end) as answers from raw.calls"
+    answers = "select count(*) from raw.calls where status = 'answered'"
+    sql = f"select ({answers}) as answers, (select count(*) from raw.debates) as debates"
     (row,) = json.loads(debatebench(root, "query", sql, "--format", "json").out)
-    (ended,) = json.loads(
-        debatebench(root, "query", "select count(*) as debates from raw.debates", "--format", "json").out
-    )
-    return row["answers"], ended["debates"]
+    return row["answers"], row["debates"]
 
 
 def test_a_run_that_its_limit_on_cost_stops_in_its_first_debate_is_landed(tmp_path: Path):
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         for path in (root / "configs").glob("*s.yaml"):
             path.write_text(path.read_text().replace("pricing:", "token_limit: 500, pricing:"))
         done = play(root, "--no-build", "--concurrency", "1", "--max-cost", "0.005")
@@ -46,7 +44,7 @@ def test_a_run_that_a_refused_key_stops_is_landed(tmp_path: Path, answers: int):
         return good_answers(received) if received.number < answers else status(401, "Bad key.")
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         done = play(root, "--no-build", "--concurrency", "1")
     assert done.code == 1
     assert "Bad key." in done.error_line
@@ -55,7 +53,7 @@ def test_a_run_that_a_refused_key_stops_is_landed(tmp_path: Path, answers: int):
 
 def test_an_interrupted_run_is_landed_with_the_answers_that_were_in_flight(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.3, good_answers(received))) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         process = start(root, "--no-build", "--concurrency", "1")
         assert wait_until_asked(server, process, 1)
         process.send_signal(signal.SIGINT)
@@ -70,7 +68,7 @@ def test_a_run_that_failures_in_a_row_stop_is_landed(tmp_path: Path):
         return status(400) if received.json["model"] == "debater-0" and received.number else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         done = play(root, "--no-build", "--concurrency", "1", "--max-failures-in-a-row", "1")
         answered = sum(received.json["model"] != "debater-0" or not received.number for received in server.requests)
     assert done.code == 5

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -44,10 +45,18 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def landed_by(land: Callable[[duckdb.DuckDBPyConnection], object]) -> Rows:
     """Every row of every landed table after landing into an empty warehouse."""
-    with duckdb.connect() as con:
-        create_raw_tables(con)
-        land(con)
-        return rows(con)
+    con = _warehouse()
+    con.execute("; ".join(f"delete from raw.{table}" for table in TABLES))
+    land(con)
+    return rows(con)
+
+
+@cache
+def _warehouse() -> duckdb.DuckDBPyConnection:
+    """One for all landings: to open one and to create its tables takes as long as to land a debate."""
+    con = duckdb.connect(config={"threads": 1})
+    create_raw_tables(con)
+    return con
 
 
 def rows(con: duckdb.DuckDBPyConnection) -> Rows:

@@ -19,6 +19,7 @@ import duckdb
 import pytest
 import yaml
 from annotating import QUESTIONS, TAG, full_form, imported_workspace, made_workspace
+from built_warehouse import begin_built
 from command_line import debatebench_here
 from hypothesis import given
 from hypothesis import strategies as st
@@ -498,16 +499,22 @@ def test_debates_on_which_people_differ_come_first_in_a_review(tmp_path: Path):
     assert not any(review.session.state(debate).revision for debate in review.session.debates)
 
 
-@given(st.decimals(0, 30, places=1), st.integers(-5, 5), st.integers(1, 100))
-def test_scores_are_apart_in_a_review_as_in_sql(difference: Decimal, lowest: int, length: int):
+def test_scores_are_apart_in_a_review_as_in_sql():
     sql = packaged("sql") / "macros" / "winners.yml"
-    rule = next(each["sql"] for each in yaml.safe_load(sql.read_text())["macros"] if each["name"] == "is_apart")
-    values = {"difference": difference, "lowest": lowest, "highest": lowest + length}
-    for name, value in values.items():
-        rule = re.sub(rf"\b{name}\b", f"{value}::decimal(18, 6)", rule)
+    macro = next(each["sql"] for each in yaml.safe_load(sql.read_text())["macros"] if each["name"] == "is_apart")
+
     with closing(duckdb.connect()) as con:
-        ((expected,),) = con.execute(f"select {rule}").fetchall()
-    assert is_apart(difference, Decimal(lowest), Decimal(lowest + length)) is expected
+
+        @given(st.decimals(0, 30, places=1), st.integers(-5, 5), st.integers(1, 100))
+        def check(difference: Decimal, lowest: int, length: int) -> None:
+            rule = macro
+            values = {"difference": difference, "lowest": lowest, "highest": lowest + length}
+            for name, value in values.items():
+                rule = re.sub(rf"\b{name}\b", f"{value}::decimal(18, 6)", rule)
+            ((expected,),) = con.execute(f"select {rule}").fetchall()
+            assert is_apart(difference, Decimal(lowest), Decimal(lowest + length)) is expected
+
+        check()
 
 
 def test_two_reviewers_see_each_other_and_both_are_kept(tmp_path: Path):
@@ -608,12 +615,12 @@ def test_the_journal_of_all_reviewers_of_earlier_versions_is_read_and_taken_over
 def ten_debates(tmp_path: Path) -> Workspace:
     """A workspace with the import `ten`: debates e0 to e9, annotated by ann and ben."""
     debate = json.loads((DEBATEFLOW / "debates" / "aaaa0001.json").read_text())
+    (tmp_path / "ten").mkdir()
     for n in range(10):
         debate["metadata"]["debate_id"] = f"e{n}"
-        (tmp_path / f"e{n}.json").write_text(json.dumps(debate))
-    workspace = Workspace(tmp_path / "w")
-    for n in range(10):
-        add_import(workspace, "ten", "debateflow", tmp_path / f"e{n}.json")
+        (tmp_path / "ten" / f"e{n}.json").write_text(json.dumps(debate))
+    workspace = Workspace(begin_built(tmp_path / "w"))
+    add_import(workspace, "ten", "debateflow", tmp_path / "ten")
     land(workspace)
     annotate(workspace, "ann", "ten", winner="pro")
     annotate(workspace, "ben", "ten", winner="con")
@@ -1103,15 +1110,24 @@ def test_who_leaves_a_small_team_lowers_the_overlap_and_nobody_left_is_refused_b
 # --- DebateFlow's JSON ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format_name", ["debateflow", "debateflow-keyed"])
-def test_an_export_in_either_shape_is_imported_as_the_same_rows(copied: Path, tmp_path: Path, format_name: str):
-    workspace = Workspace(copied)
+@pytest.fixture(scope="module")
+def annotated_flow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built workspace with the import `flow`, which ann has annotated. Tests only read it."""
+    workspace = Workspace(begin_built(tmp_path_factory.mktemp("annotated")))
     add_import(workspace, "flow", "debateflow", DEBATEFLOW)
     land(workspace, "flow")
     annotate(workspace, "ann")
-    assert debatebench_here(copied, "land").code == 0
+    assert debatebench_here(workspace.root, "land").code == 0
+    return workspace.root
+
+
+@pytest.mark.parametrize("format_name", ["debateflow", "debateflow-keyed"])
+def test_an_export_in_either_shape_is_imported_as_the_same_rows(annotated_flow: Path, tmp_path: Path, format_name: str):
+    workspace = Workspace(Path(shutil.copytree(annotated_flow, tmp_path / "copied")))
     out = tmp_path / "out"
-    done = debatebench_here(copied, "export", "--format", format_name, "--run-tag", "flow", "--out-dir", str(out))
+    done = debatebench_here(
+        workspace.root, "export", "--format", format_name, "--run-tag", "flow", "--out-dir", str(out)
+    )
     assert done.code == 0, done.err
     assert len(list((out / "debates").iterdir())) == 2
     keys = {tuple(json.loads(path.read_text())) for path in (out / "annotations").iterdir()}

@@ -420,17 +420,17 @@ def test_a_full_disk_offline_seconds_and_lost_answers_lose_nothing(browser: Brow
         server.save(key, 0, full_form())
         page.goto(at(server))
         # No byte more, then half a line, and then space again.
-        limits = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        limits = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
         before = path.read_bytes()
         for more, winner in ((0, "con"), (30, "tie")):
             limit = len(path.read_bytes()) + more, limits[1]
-            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limit)
+            resource.prlimit(server.pid, resource.RLIMIT_FSIZE, limit)
             choose(page, "winner", winner)
             wait_for_status(page, "Not saved: the server cannot save. The page tries again every second; keep it open.")
             assert "File too large" in page.locator("#alert").inner_text()
             assert server.get(f"api/debates/{key}").data["form"]["winner"] != winner
             page.keyboard.press("Control+Enter")
-            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limits)
+            resource.prlimit(server.pid, resource.RLIMIT_FSIZE, limits)
             # What was asked for meanwhile is done as well.
             page.wait_for_function("() => document.title.startsWith('Debate 2')")
             assert [record.winner for record in records_of(workspace)] == [winner]

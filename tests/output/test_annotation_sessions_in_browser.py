@@ -508,12 +508,12 @@ class Browsing(Person):
     def no_space(self, more: int) -> Iterator[None]:
         """Let the server write no more than some bytes into its journal."""
         size = self.journal.stat().st_size if self.journal.exists() else 0
-        limits = resource.prlimit(self.server.process.pid, resource.RLIMIT_FSIZE)
-        resource.prlimit(self.server.process.pid, resource.RLIMIT_FSIZE, (size + more, limits[1]))
+        limits = resource.prlimit(self.server.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.server.pid, resource.RLIMIT_FSIZE, (size + more, limits[1]))
         try:
             yield
         finally:
-            resource.prlimit(self.server.process.pid, resource.RLIMIT_FSIZE, limits)
+            resource.prlimit(self.server.pid, resource.RLIMIT_FSIZE, limits)
 
     def kill(self, tab: Tab) -> None:
         """Kill the server; half of the time the person chooses something before it is there again."""

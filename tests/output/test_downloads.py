@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from built_warehouse import stored
 from every_kind_of_run import EVIL
 from report_warehouse import NOON, make_warehouse, tournament
 from site_pages import parse, report_files
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.slow
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("warehouse") / "w.duckdb"
     runs = {tag: tournament(tag, names) for tag, names in {"evil": EVIL, "absent": ("alpha", "beta")}.items()}
-    return make_warehouse(path, *runs.items())
+    return stored(make_warehouse(path, *runs.items()))
 
 
 @pytest.fixture(scope="module")

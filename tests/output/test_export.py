@@ -57,6 +57,18 @@ def exported(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> 
     return exported_as
 
 
+@pytest.fixture(scope="module")
+def parquet_of_all(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every run as Parquet. Tests only read it."""
+    return export(workspace, "parquet", tmp_path_factory.mktemp("parquet") / "out").folder
+
+
+@pytest.fixture(scope="module")
+def whole(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse with tables for its views. Tests only read it."""
+    return stored_copy(workspace.database, tmp_path_factory.mktemp("whole") / "whole.duckdb")
+
+
 def export_some(workspace: Workspace, format_name: str, out: Path) -> Export:
     return export(workspace, format_name, out, run_tags=tags_of(format_name), now=NOON, **NEEDED.get(format_name, {}))
 
@@ -305,12 +317,14 @@ def read_parquet(out: Path, relation: str) -> str:
     return f"read_parquet('{folder}/*/data.parquet', hive_partitioning = true, hive_types = {{'run_tag': varchar}})"
 
 
-def test_parquet_files_hold_every_row_of_marts_original_and_ratings(workspace: Workspace, tmp_path: Path):
-    out = export(workspace, "parquet", tmp_path / "out").folder
+def test_parquet_files_hold_every_row_of_marts_original_and_ratings(
+    workspace: Workspace, parquet_of_all: Path, whole: Path
+):
+    out = parquet_of_all
     names = relations(workspace.database)
     assert len(names) > 30
     assert sorted(f"{path.parent.name}.{path.name}" for path in out.glob("*/*")) == names
-    with duckdb.connect(str(stored_copy(workspace.database, tmp_path / "rows.duckdb")), read_only=True) as con:
+    with duckdb.connect(str(whole), read_only=True) as con:
         for name in names:
             columns = dict(row[:2] for row in con.execute(f"describe {name}").fetchall())
             source = read_parquet(out, name)
@@ -324,11 +338,13 @@ def test_parquet_files_hold_every_row_of_marts_original_and_ratings(workspace: W
     importlib.util.find_spec("pyarrow") is None,
     reason="pyarrow is not installed; `make test-datasets` installs it and runs this test",
 )
-def test_arrow_reads_every_parquet_file_with_the_same_columns_and_values(workspace: Workspace, tmp_path: Path):
+def test_arrow_reads_every_parquet_file_with_the_same_columns_and_values(
+    workspace: Workspace, parquet_of_all: Path, whole: Path
+):
     from pyarrow import parquet
 
-    out = export(workspace, "parquet", tmp_path / "out").folder
-    with duckdb.connect(str(stored_copy(workspace.database, tmp_path / "rows.duckdb")), read_only=True) as con:
+    out = parquet_of_all
+    with duckdb.connect(str(whole), read_only=True) as con:
         for name in relations(workspace.database):
             schema, table = name.split(".")
             found: Counter[str] = Counter()
@@ -410,14 +426,13 @@ def test_a_table_about_all_runs_is_one_file_and_left_out_when_runs_are_chosen(co
 
 
 def test_a_duckdb_export_is_a_warehouse_of_the_chosen_runs(
-    workspace: Workspace, exported: Callable[[str], Export], tmp_path: Path
+    workspace: Workspace, exported: Callable[[str], Export], whole: Path, tmp_path: Path
 ):
     done = exported("duckdb")
     database = done.folder / "debatebench.duckdb"
     everything = "('raw', 'staging', 'intermediate', 'marts', 'ratings')"
     assert relations(database, everything) == relations(workspace.database, everything)
     copy = stored_copy(database, tmp_path / "copy.duckdb")
-    whole = stored_copy(workspace.database, tmp_path / "whole.duckdb")
     with duckdb.connect() as con:
         con.execute(f"attach '{copy}' as copy (read_only); attach '{whole}' as whole (read_only)")
         for name in relations(database, everything):

@@ -26,7 +26,7 @@ from exported import NOON, land_runs, make_workspace, played_records
 from judged_runs import judged_run
 from probed_runs import probed_run
 
-from debatebench.output.export import DatasetOptions, export
+from debatebench.output.export import DatasetOptions, Export, export
 from debatebench.output.export.pseudonyms import KEY_FILE, make_pseudonyms, pseudonym_key
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.records import Adjudication, Annotation, Record, Score, Weakness
@@ -83,10 +83,16 @@ def named(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def anonymous(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_anonymous(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Export:
     """The same without names of people."""
     options = DatasetOptions("mit", anonymize=True)
-    return export(workspace, "huggingface", tmp_path_factory.mktemp("anonymous") / "out", dataset=options).folder
+    return export(workspace, "huggingface", tmp_path_factory.mktemp("anonymous") / "out", dataset=options)
+
+
+@pytest.fixture(scope="module")
+def anonymous(made_anonymous: Export) -> Path:
+    """Its folder."""
+    return made_anonymous.folder
 
 
 def rows(folder: Path, table: str, columns: str = "*", where: str = "true") -> list[Any]:
@@ -381,16 +387,16 @@ def test_pseudonyms_follow_from_a_secret_that_only_the_owner_can_read(tmp_path: 
         pseudonym_key(first)
 
 
-def test_what_only_a_person_can_judge_is_listed_beside_the_dataset(workspace: Workspace, tmp_path: Path):
-    done = export(workspace, "huggingface", tmp_path / "out", dataset=DatasetOptions("mit", anonymize=True))
-    assert done.to_read == tmp_path / "out-to-read.csv"
+def test_what_only_a_person_can_judge_is_listed_beside_the_dataset(made_anonymous: Export):
+    done = made_anonymous
+    assert done.to_read == done.folder.parent / "out-to-read.csv"
     assert done.to_read.stat().st_mode & 0o777 == 0o600
     listed = list(csv.DictReader(io.StringIO(done.to_read.read_text())))
     assert len(listed) == done.count_to_read > 0
     adam = next(row for row in listed if row["words"] == "Adam")
     assert (adam["column"], adam["why"]) == ("justification", "it contains a word of a name")
     assert "and Adam see it as I do" in adam["text"]
-    assert not (tmp_path / "out" / "out-to-read.csv").exists()
+    assert not (done.folder / "out-to-read.csv").exists()
 
 
 # --- Hugging Face's own reader --------------------------------------------------------------------------------------

@@ -128,7 +128,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_site(database, report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent
+    files = report_files("index", "people", "debates")
+    return build_site(database, files, tmp_path_factory.mktemp("out") / "site", now=NOW).parent
 
 
 @pytest.fixture(scope="module")

@@ -295,12 +295,17 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(stored(made), report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent
 
 
+@pytest.fixture(scope="module")
+def three_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = [(tag, tournament(tag, DEBATERS)) for tag in ("first", "second", "third")]
+    return make_warehouse(tmp_path_factory.mktemp("three") / "debatebench.duckdb", *runs)
+
+
 @pytest.mark.parametrize(("count_runs", "names"), [(1, STORED), (3, STORED | STORED_FOR_SEVERAL)])
 def test_what_queries_of_a_site_share_has_the_rows_of_the_warehouse(
-    tmp_path: Path, count_runs: int, names: frozenset[str]
+    three_runs: Path, count_runs: int, names: frozenset[str]
 ) -> None:
-    runs = [(tag, tournament(tag, DEBATERS)) for tag in ("first", "second", "third")]
-    with attached(make_warehouse(tmp_path / "debatebench.duckdb", *runs)) as con:
+    with attached(three_runs) as con:
         con.execute("use warehouse")
         with stored_once(con, count_runs=count_runs) as shared:
             for name in sorted(names):
@@ -384,7 +389,7 @@ def test_debate_ids_never_choose_where_files_go(tmp_path: Path) -> None:
             yield Debate(run_tag="t", debate_id=name, source_position=n, topic_id="t")
 
     database = make_warehouse(tmp_path / "w.duckdb", ("t", records()))
-    site = build_site(database, report_files(), tmp_path / "out" / "site", now=NOW).parent
+    site = build_site(database, report_files("index", "debates"), tmp_path / "out" / "site", now=NOW).parent
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["site"]
     assert sorted(p.name for p in (site / "data" / "debates" / "t").iterdir()) == ["list.js", "texts-0.js"]
     assert site_data(site, "debates/t/list")["ids"] == names
@@ -496,8 +501,8 @@ def test_site_whose_writing_was_broken_off_is_written_again(tmp_path: Path) -> N
 
 
 def overlay(tmp_path: Path, **files: str) -> dict[str, Path]:
-    """The packaged files with some laid over them: `pages__x` is `pages/x.yml`, `templates__x` `templates/x.html`."""
-    result = report_files()
+    """Files of a site with few pages, and some over them: `pages__x` is `pages/x.yml`, `templates__x` an HTML file."""
+    result = report_files("index", "debates")
     for name, text in files.items():
         folder, _, stem = name.partition("__")
         path = tmp_path / f"{stem}.{'yml' if folder == 'pages' else 'html'}"
@@ -508,7 +513,7 @@ def overlay(tmp_path: Path, **files: str) -> dict[str, Path]:
 
 def test_failed_page_leaves_the_old_site_as_it_was(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "out" / "site"
-    build_site(database, report_files(), out, run_tags=["bare"], now=NOW)
+    build_site(database, overlay(tmp_path), out, run_tags=["bare"], now=NOW)
     before = tree(out)
     broken = overlay(
         tmp_path,
@@ -523,7 +528,7 @@ def test_failed_page_leaves_the_old_site_as_it_was(database: Path, tmp_path: Pat
 def test_folder_behind_a_link_is_written_where_it_is(database: Path, tmp_path: Path) -> None:
     (tmp_path / "real" / "folder").mkdir(parents=True)
     (tmp_path / "site").symlink_to(tmp_path / "real" / "folder")
-    index = build_site(database, report_files(), tmp_path / "site", run_tags=["bare"], now=NOW)
+    index = build_site(database, report_files("index"), tmp_path / "site", run_tags=["bare"], now=NOW)
     assert index == tmp_path / "site" / "index.html"
     assert (tmp_path / "real" / "folder" / "index.html").is_file()
     assert sorted(path.name for path in (tmp_path / "real").iterdir()) == ["folder"]
@@ -532,15 +537,15 @@ def test_folder_behind_a_link_is_written_where_it_is(database: Path, tmp_path: P
 def test_place_that_cannot_be_written_is_an_error_in_one_sentence(database: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DebatebenchError, match=r"file cannot be written: .+\.$"):
-        build_site(database, report_files(), tmp_path / "file" / "site", run_tags=["bare"], now=NOW)
+        build_site(database, report_files("index"), tmp_path / "file" / "site", run_tags=["bare"], now=NOW)
     with pytest.raises(UsageError, match="file is not a folder; choose another --out-dir"):
-        build_site(database, report_files(), tmp_path / "file", run_tags=["bare"], now=NOW)
+        build_site(database, report_files("index"), tmp_path / "file", run_tags=["bare"], now=NOW)
 
 
 def test_site_of_one_run_holds_that_run_only(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
-    build_site(database, report_files(), out, run_tags=["tiny"], now=NOW)
-    build_site(database, report_files(), out, run_tags=["bare"], now=NOW)
+    for tag in ("tiny", "bare"):
+        build_site(database, report_files("index", "results"), out, run_tags=[tag], now=NOW)
     assert [path.name for path in (out / "runs").iterdir()] == ["bare"]
 
 
@@ -896,7 +901,7 @@ def test_imports_of_every_format_give_a_site(shared: Path, tmp_path: Path) -> No
     for tag, (format_name, path) in sources.items():
         add_import(workspace, tag, format_name, path)
     database = make_warehouse(tmp_path / "w.duckdb", *((tag, kept_records(workspace.imports / tag)) for tag in sources))
-    site = build_site(database, report_files(), tmp_path / "site", now=NOW).parent
+    site = build_site(database, report_files("index", "results"), tmp_path / "site", now=NOW).parent
     assert re.search(r"OO 8 CG 4 OG 4 CO 3", words(site / "runs" / "bp" / "index.html"))
     assert "Injected weaknesses" in words(site / "runs" / "flow" / "index.html")
     ratings = json.loads((shared / "debatebench-v0" / "golden" / "ratings.json").read_text())["models"]

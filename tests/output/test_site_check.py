@@ -17,7 +17,7 @@ import pytest
 from built_warehouse import stored
 from command_line import debatebench_here
 from report_warehouse import make_warehouse, tournament
-from site_pages import report_files
+from site_pages import keep_pages, report_files
 
 from debatebench.output.report.check import check_site
 from debatebench.output.report.folder import FORMAT, MANIFEST
@@ -27,6 +27,7 @@ from debatebench.shared.errors import UsageError
 
 pytestmark = pytest.mark.slow
 
+FEW = report_files("index", "results")
 _CELL = re.compile(r"<td[^>]*>([^<>]+)(?=<t[dr]|</table)")
 
 
@@ -44,13 +45,19 @@ def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(database, report_files(), tmp_path_factory.mktemp("out") / "site").parent
 
 
+@pytest.fixture(scope="module")
+def small(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with few pages, for tests that check it: a check makes all pages again."""
+    return build_site(database, FEW, tmp_path_factory.mktemp("small") / "site").parent
+
+
 @pytest.fixture
-def copy(site: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(site, tmp_path / "copy"))
+def copy(small: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(small, tmp_path / "copy"))
 
 
 def found(database: Path, folder: Path) -> list[str]:
-    return list(check_site(database, report_files(), folder).differences)
+    return list(check_site(database, FEW, folder).differences)
 
 
 def changed(choose: random.Random, content: bytes) -> bytes:
@@ -67,9 +74,10 @@ def changed(choose: random.Random, content: bytes) -> bytes:
 # --- what is found ----------------------------------------------------------------------------------------------------
 
 
-def test_unchanged_site_has_no_differences(database: Path, copy: Path) -> None:
+def test_unchanged_site_has_no_differences(database: Path, site: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(site, tmp_path / "copy"))
     (copy / ".nojekyll").touch()
-    assert found(database, copy) == []
+    assert check_site(database, report_files(), copy).differences == []
 
 
 def test_each_of_800_random_changes_of_a_file_is_found(site: Path) -> None:
@@ -163,13 +171,13 @@ def test_manifest_that_was_changed_to_fit_does_not_hide_a_change(database: Path,
 
 
 def test_numbers_that_the_warehouse_no_longer_gives_are_named_with_the_reason(
-    database: Path, site: Path, tmp_path: Path
+    database: Path, small: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "debatebench.duckdb"
     shutil.copy(database, other)
     with closing(duckdb.connect(str(other))) as con:
         con.execute("update marts.leaderboard set wins = wins + 100 where model_id = 'alpha'")
-    check = check_site(other, report_files(), site)
+    check = check_site(other, FEW, small)
     assert check.reasons == ["Stored rows of these runs are others: marts.leaderboard."]
     assert any("row 1 ('1'), column" in text and "runs/tiny/index.html" in text for text in check.differences)
 
@@ -177,7 +185,7 @@ def test_numbers_that_the_warehouse_no_longer_gives_are_named_with_the_reason(
 def test_site_of_another_version_says_so_first(database: Path, copy: Path) -> None:
     manifest = json.loads((copy / MANIFEST).read_text())
     (copy / MANIFEST).write_text(json.dumps({**manifest, "debatebench": "0.0.9", "pages": {}}))
-    first, second = check_site(database, report_files(), copy).reasons
+    first, second = check_site(database, FEW, copy).reasons
     assert first.startswith("The site was made by debatebench 0.0.9, and this is ")
     assert second.startswith("A page or other file of reports/ is another one: ")
 
@@ -185,9 +193,11 @@ def test_site_of_another_version_says_so_first(database: Path, copy: Path) -> No
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def test_command_fails_with_a_limited_list(database: Path, copy: Path, tmp_path: Path) -> None:
-    (tmp_path / "warehouse").mkdir()
+def test_command_fails_with_a_limited_list(database: Path, tmp_path: Path) -> None:
+    (keep_pages(tmp_path, "index") / "warehouse").mkdir()
     shutil.copy(database, tmp_path / "warehouse" / "debatebench.duckdb")
+    copy = tmp_path / "copy"
+    assert debatebench_here(tmp_path, "report", "--out-dir", str(copy)).code == 0
     done = debatebench_here(tmp_path, "report", "--check", str(copy))
     assert done.code == 0, done.err
     assert "copy is what the warehouse gives" in done.out

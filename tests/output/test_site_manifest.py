@@ -15,7 +15,7 @@ import pytest
 from built_warehouse import begin_built, stored
 from command_line import debatebench_here
 from report_warehouse import NOON, annotated, make_warehouse, tournament
-from site_pages import only_pages, report_files, words
+from site_pages import keep_pages, report_files, words
 
 from debatebench.output.report import site as site_module
 from debatebench.output.report.folder import MANIFEST
@@ -60,21 +60,8 @@ def manifest_of(site: Path) -> dict[str, dict[str, dict[str, str]]]:
     return dict(json.loads((site / MANIFEST).read_text(encoding="utf-8")))
 
 
-def test_pages_do_not_depend_on_the_clock_the_place_or_the_name_of_the_warehouse(
-    database: Path, site: Path, tmp_path: Path
-) -> None:
-    copy = tmp_path / "elsewhere" / "other.duckdb"
-    copy.parent.mkdir()
-    shutil.copy(database, copy)
-    again = build_site(copy, report_files(), tmp_path / "again").parent
-    assert differing(site, again) == []
-    for name, content in contents(again).items():
-        assert str(tmp_path).encode() not in content, name
-        assert b"other.duckdb" not in content, name
-
-
 @pytest.mark.parametrize("threads", [1, 2])
-def test_pages_do_not_depend_on_threads_or_on_the_order_of_stored_rows(
+def test_pages_do_not_depend_on_the_clock_the_place_and_name_of_the_warehouse_threads_or_the_order_of_stored_rows(
     database: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     turned = tmp_path / "turned.duckdb"
@@ -96,16 +83,26 @@ def test_pages_do_not_depend_on_threads_or_on_the_order_of_stored_rows(
     monkeypatch.setattr(site_module, "attached", opened)
     again = build_site(turned, report_files(), tmp_path / "again").parent
     assert differing(site, again) == []
+    for name, content in contents(again).items():
+        assert str(tmp_path).encode() not in content, name
+        assert b"turned.duckdb" not in content, name
 
 
-def test_warehouse_rebuilt_from_journals_gives_the_same_site(tmp_path: Path) -> None:
-    begin_built(tmp_path)
-    for tag in ("second", "first"):
-        assert debatebench_here(tmp_path, "run", "--run-tag", tag, "--sample-topics", "1").code == 0
-    debatebench_here(tmp_path, "report", "--out-dir", str(tmp_path / "before"))
-    debatebench_here(tmp_path, "build", "--from-journals")
-    debatebench_here(tmp_path, "report", "--out-dir", str(tmp_path / "after"))
-    assert differing(tmp_path / "before", tmp_path / "after") == []
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with two simulated runs, and in `before` their site."""
+    root = begin_built(tmp_path_factory.mktemp("played") / "w")
+    for arguments in (("second", "--no-build"), ("first",)):
+        assert debatebench_here(root, "run", "--sample-topics", "1", "--run-tag", *arguments).code == 0
+    assert debatebench_here(root, "report", "--out-dir", str(root / "before")).code == 0
+    return root
+
+
+def test_warehouse_rebuilt_from_journals_gives_the_same_site(played: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(played, tmp_path / "w")
+    assert debatebench_here(root, "build", "--from-journals").code == 0
+    assert debatebench_here(root, "report", "--out-dir", str(root / "after")).code == 0
+    assert differing(root / "before", root / "after") == []
 
 
 # --- the time ---------------------------------------------------------------------------------------------------------
@@ -114,12 +111,12 @@ def test_warehouse_rebuilt_from_journals_gives_the_same_site(tmp_path: Path) -> 
 def test_time_of_pages_is_that_of_the_newest_record(site: Path, database: Path, tmp_path: Path) -> None:
     # The last debate of `late` begins 18 minutes after the run.
     assert "As of 2026-03-01 00:18 UTC." in words(site / "index.html")
-    tiny = build_site(database, report_files(), tmp_path / "tiny", run_tags=["tiny"]).parent
+    tiny = build_site(database, report_files("index"), tmp_path / "tiny", run_tags=["tiny"]).parent
     assert f"As of {NOON:%Y-%m-%d} 12:12 UTC." in words(tiny / "index.html")
 
 
 def test_pages_about_records_without_times_state_no_time(database: Path, tmp_path: Path) -> None:
-    bare = build_site(database, report_files(), tmp_path / "bare", run_tags=["bare"]).parent
+    bare = build_site(database, report_files("index"), tmp_path / "bare", run_tags=["bare"]).parent
     assert "As of" not in words(bare / "index.html")
     assert manifest_of(bare)["time"] is None
 
@@ -127,7 +124,7 @@ def test_pages_about_records_without_times_state_no_time(database: Path, tmp_pat
 def test_source_date_epoch_is_the_time_of_pages(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "warehouse").mkdir()
+    (keep_pages(tmp_path, "index") / "warehouse").mkdir()
     shutil.copy(database, tmp_path / "warehouse" / "debatebench.duckdb")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     done = debatebench_here(tmp_path, "report", "--run-tag", "bare", "--out-dir", str(tmp_path / "site"))
@@ -171,13 +168,10 @@ def test_manifest_says_what_the_site_was_made_from(site: Path, database: Path) -
     assert "ratings.bradley_terry" in manifest["data"]
 
 
-def test_manifest_has_the_rules_in_use_and_the_hashes_of_prompts(tmp_path: Path) -> None:
-    debatebench_here(begin_built(tmp_path), "run", "--run-tag", "demo", "--sample-topics", "1")
-    with only_pages("index"):
-        debatebench_here(tmp_path, "report", "--out-dir", str(tmp_path / "site"))
-    manifest = manifest_of(tmp_path / "site")
+def test_manifest_has_the_rules_in_use_and_the_hashes_of_prompts(played: Path) -> None:
+    manifest = manifest_of(played / "before")
     assert manifest["rules"] == {"marts.judge_verdicts": "4", "marts.panel_winners": "4"}
-    prompts = manifest["runs"]["demo"]["prompts"]
+    prompts = manifest["runs"]["first"]["prompts"]
     assert {"debater_prompts: pro", "debater_prompts: con", "judge_prompts: rubric and transcript"} <= prompts.keys()
 
 
@@ -187,7 +181,8 @@ def test_hashes_of_data_follow_its_content(database: Path, site: Path, tmp_path:
     with closing(duckdb.connect(str(changed))) as con:
         con.execute("update raw.topics set category = 'other' where run_tag = 'tiny' and topic_id = 't1'")
     before, after = (
-        manifest_of(each)["data"] for each in (site, build_site(changed, report_files(), tmp_path / "site").parent)
+        manifest_of(each)["data"]
+        for each in (site, build_site(changed, report_files("index"), tmp_path / "site").parent)
     )
     assert [(table, tag) for table, runs in before.items() for tag in runs if runs[tag] != after[table][tag]] == [
         ("raw.topics", "tiny")
@@ -200,7 +195,7 @@ def test_site_with_a_former_manifest_is_replaced(database: Path, tmp_path: Path)
     (out / "old.html").write_text("old")
     (out / "mine.txt").write_text("mine")
     (out / ".debatebench-site.json").write_text(json.dumps({"files": ["old.html"]}))
-    build_site(database, report_files(), out, run_tags=["bare"])
+    build_site(database, report_files("index"), out, run_tags=["bare"])
     names = {path.name for path in out.iterdir()}
     assert {"index.html", "mine.txt", MANIFEST} <= names
     assert not {"old.html", ".debatebench-site.json"} & names
@@ -213,5 +208,5 @@ def test_site_with_a_former_manifest_is_replaced(database: Path, tmp_path: Path)
 def test_manifest_of_another_program_is_not_replaced(database: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
     with pytest.raises(UsageError, match=r"manifest\.json is not the manifest of a site; choose another --out-dir"):
-        build_site(database, report_files(), tmp_path, run_tags=["bare"])
+        build_site(database, report_files("index"), tmp_path, run_tags=["bare"])
     assert [path.name for path in tmp_path.iterdir()] == [MANIFEST]

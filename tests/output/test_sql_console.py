@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
+from built_warehouse import stored
 from command_line import debatebench, tour
 from npm_wasm import installed_wasm
 from report_warehouse import HOSTILE, NOON, make_warehouse, tournament
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 READY_MS = 120_000
+FILES = report_files("index", "results")
 RUNS = ("first", "second", f"third{HOSTILE}")
 
 
@@ -42,10 +44,16 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def quick(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of it that has computed its views."""
+    return stored(Path(shutil.copy(database, tmp_path_factory.mktemp("quick") / "warehouse.duckdb")))
+
+
+@pytest.fixture(scope="module")
+def site(quick: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site of all three runs with a console."""
     folder = tmp_path_factory.mktemp("console") / "site"
-    build_site(database, report_files(), folder, run_tags=RUNS, wasm=installed_wasm(), now=NOON)
+    build_site(quick, FILES, folder, run_tags=RUNS, wasm=installed_wasm(), now=NOON)
     return folder
 
 
@@ -78,13 +86,13 @@ def test_the_file_holds_every_mart_as_a_table(database: Path, file: tuple[Path, 
     assert path.stat().st_size < database.stat().st_size / 3
 
 
-def test_every_question_of_the_marts_has_the_same_answer_in_the_file(database: Path, file: tuple[Path, list[str]]):
-    asked = questions(database)
+def test_every_question_of_the_marts_has_the_same_answer_in_the_file(quick: Path, file: tuple[Path, list[str]]):
+    asked = questions(quick)
     assert len(asked) > 40
     with duckdb.connect(str(file[0]), read_only=True) as con:
         for sql in asked:
             own = sorted(map(repr, con.execute(sql).fetchall()))
-            assert own == sorted(map(repr, run_query(database, sql, limit=None).rows)), sql
+            assert own == sorted(map(repr, run_query(quick, sql, limit=None).rows)), sql
 
 
 def test_a_file_of_one_run_says_nothing_about_the_others(database: Path, tmp_path: Path):
@@ -126,8 +134,8 @@ def test_a_changed_file_of_duckdb_wasm_is_refused(tmp_path: Path):
         find_wasm([tmp_path])
 
 
-def test_a_site_without_a_console_has_nothing_of_it(database: Path, tmp_path: Path, site: Path):
-    build_site(database, report_files(), tmp_path / "site", run_tags=RUNS, now=NOON)
+def test_a_site_without_a_console_has_nothing_of_it(quick: Path, tmp_path: Path, site: Path):
+    build_site(quick, FILES, tmp_path / "site", run_tags=RUNS, now=NOON)
     plain = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*")}
     added = {path.relative_to(site).as_posix() for path in site.rglob("*")} - plain
     assert {"sql.html", "data/console/engine.js", "assets/console.js", "assets/duckdb.LICENSE.txt"} <= added
@@ -186,7 +194,7 @@ def test_the_engine_reads_the_file_that_this_duckdb_has_written(opened: Page):
     assert int(count) == len(RUNS)
 
 
-def test_a_question_of_each_subject_has_the_answer_of_the_warehouse(opened: Page, database: Path):
+def test_a_question_of_each_subject_has_the_answer_of_the_warehouse(opened: Page, quick: Path):
     groups = opened.locator("#question optgroup")
     assert groups.count() > 5
     for group in groups.all():
@@ -194,7 +202,7 @@ def test_a_question_of_each_subject_has_the_answer_of_the_warehouse(opened: Page
         sql = opened.input_value("#sql")
         _, rows, error = answered(opened, sql)
         assert error == "", sql
-        assert len(rows) == len(run_query(database, sql, limit=None).rows), sql
+        assert len(rows) == len(run_query(quick, sql, limit=None).rows), sql
 
 
 def test_values_are_exact(opened: Page):

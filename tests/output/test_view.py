@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import threading
 import time
@@ -20,11 +21,11 @@ import pytest
 from command_line import debatebench, tour
 from fake_provider import Behaviour, FakeProvider, Received
 from patience import LONGEST_WAIT_S
-from preloaded import Started
 from report_warehouse import HOSTILE, NOON, make_warehouse, tournament
 from serving import ServedCommand
 from site_browser import Watched, chromium, violations, watched
-from started_run import start
+from site_pages import keep_pages
+from started_run import Started, start
 from tournament import good_answers, write_workspace
 
 from debatebench.output.view.playing import KILLED, ProgressFiles
@@ -36,12 +37,22 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
+FEW = ("index", "results")
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with one finished run."""
     root = tmp_path_factory.mktemp("finished") / "w"
     assert tour(root, "done").code == 0
     return root
+
+
+@pytest.fixture(scope="module")
+def small(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with few pages, for tests of something else than pages."""
+    root = tmp_path_factory.mktemp("small") / "w"
+    return keep_pages(shutil.copytree(finished, root, ignore=shutil.ignore_patterns(".view*")), *FEW)
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +168,9 @@ def test_only_get_is_answered(view: ServedCommand, method: str):
 
 
 @pytest.mark.slow
-def test_a_served_page_keeps_its_policy_and_may_also_ask_this_server(view: ServedCommand, finished: Path):
-    assert debatebench(finished, "report", "--out-dir", str(finished / "public")).code == 0
-    published = (finished / "public" / "index.html").read_text(encoding="utf-8")
+def test_a_served_page_keeps_its_policy_and_may_also_ask_this_server(view: ServedCommand, small: Path, tmp_path: Path):
+    assert debatebench(small, "report", "--out-dir", str(tmp_path / "public")).code == 0
+    published = (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
     (own,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', published)
     served = view.get("site/index.html")
     assert served.headers["content-security-policy"] == f"{own}; connect-src 'self'; frame-ancestors 'none'"
@@ -169,34 +180,27 @@ def test_a_served_page_keeps_its_policy_and_may_also_ask_this_server(view: Serve
 
 
 @pytest.mark.slow
-def test_the_workspace_stays_as_it_was(finished: Path):
-    before, others = contents(finished), private_folders(finished)
-    with ServedCommand(finished, "view") as view:
-        assert view.get().status == 200
-        assert contents(finished) == before
-        assert len(private_folders(finished)) == len(others) + 1
-    assert (contents(finished), private_folders(finished)) == (before, others)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_as_it_ends_annotate(finished: Path, number: signal.Signals):
-    others = private_folders(finished)
-    view = ServedCommand(finished, "view").__enter__()
-    assert view.get("now").status == 200
-    code, err = view.stop(number)
+def test_a_signal_ends_it_as_it_ends_annotate_and_the_workspace_stays_as_it_was(small: Path, number: signal.Signals):
+    before, others = contents(small), private_folders(small)
+    with ServedCommand(small, "view") as view:
+        assert view.get().status == 200
+        assert view.get("now").status == 200
+        assert contents(small) == before
+        assert len(private_folders(small)) == len(others) + 1
+        code, err = view.stop(number)
     assert (code, "Traceback" in err) == (0, False)
-    assert private_folders(finished) == others
+    assert (contents(small), private_folders(small)) == (before, others)
 
 
 @pytest.mark.slow
-def test_what_a_killed_view_has_left_is_removed_by_the_next(finished: Path):
-    others = private_folders(finished)
-    ServedCommand(finished, "view").__enter__().stop(signal.SIGKILL)
-    (left,) = private_folders(finished) - others
-    with ServedCommand(finished, "view"):
+def test_what_a_killed_view_has_left_is_removed_by_the_next(small: Path):
+    others = private_folders(small)
+    ServedCommand(small, "view").__enter__().stop(signal.SIGKILL)
+    (left,) = private_folders(small) - others
+    with ServedCommand(small, "view"):
         assert not left.exists()
-    assert private_folders(finished) == others
+    assert private_folders(small) == others
 
 
 @pytest.mark.slow
@@ -210,9 +214,7 @@ def test_without_a_run_there_is_nothing_to_view(tmp_path: Path, finished: Path):
 
 @pytest.mark.slow
 def test_a_run_without_a_warehouse_is_viewed(tmp_path: Path, finished: Path):
-    import shutil
-
-    shutil.copytree(finished / "warehouse" / "journal", tmp_path / "warehouse" / "journal")
+    shutil.copytree(finished / "warehouse" / "journal", keep_pages(tmp_path, *FEW) / "warehouse" / "journal")
     with ServedCommand(tmp_path, "view", "--run-tag", "done") as view:
         (run,) = state_of(view)["runs"]
         assert run["words"] == "All debates have ended."
@@ -241,10 +243,10 @@ class Gate:
 
 @contextmanager
 def held_run(root: Path, after: int) -> Iterator[tuple[Started, Gate]]:
-    """A run of 12 debates and 48 calls that waits for its answers after this many."""
+    """A run of 12 debates and 48 calls that waits for its answers after this many. Sites of it have few pages."""
     gate = Gate(after)
     with FakeProvider(gate) as server:
-        write_workspace(root, server)
+        write_workspace(keep_pages(root, *FEW), server)
         for path in (root / "configs").glob("*s.yaml"):
             path.write_text(path.read_text().replace("pricing:", "token_limit: 500, pricing:"))
         process = start(root, "--concurrency", "2", "--max-cost", "5")
@@ -264,45 +266,6 @@ def wait_until_begun(root: Path, process: Started) -> None:
 
 def facts(run: dict[str, Any]) -> dict[str, str]:
     return dict(run["facts"])
-
-
-@pytest.mark.slow
-def test_a_run_is_followed_while_it_plays_until_it_has_ended(tmp_path: Path):
-    with held_run(tmp_path, after=41) as (process, gate):
-        wait_until_begun(tmp_path, process)
-        with ServedCommand(tmp_path, "view") as view:
-            assert view.get().text == view.get("now").text
-            # Of 41 answers, 36 are not the last one of their debate at most.
-            state = wait_for(
-                view,
-                lambda state: (
-                    facts(state["runs"][0]).get("Answers") == "41, 7 to go"
-                    and state["runs"][0].get("done_on_board", 0) == state["runs"][0]["done"]
-                ),
-            )
-            (run,) = state["runs"]
-            assert (run["tag"], run["planned"], state["is_playing"]) == ("tiny", 12, True)
-            assert 5 <= run["done"] < 12
-            assert run["words"].startswith("Playing")
-            assert facts(run)["Debates"] == f"{run['done']} of 12 done"
-            assert re.fullmatch(r"\$0\.\d{4} of at most \$5 \(\d+%\)", facts(run)["Cost"])
-            assert facts(run)["Requests in flight"].startswith("2")
-            assert run["board"]
-            assert re.match(r"First place is (open between \d debaters|settled); \d of \d places", run["notes"][0])
-            # The writer was never kept from its end by what was read meanwhile.
-            gate.open()
-            _, err = process.communicate(timeout=LONGEST_WAIT_S)
-            assert (process.returncode, "Waiting for another process" in err) == (0, False)
-            version = state["version"]
-            state = wait_for(view, lambda state: state["version"] > version and not state["is_playing"])
-            (run,) = state["runs"]
-            assert (run["words"], run["done"], run["done_on_board"]) == ("Finished.", 12, 12)
-            assert facts(run)["Debates"] == "12 of 12 complete"
-            assert facts(run)["Calls answered"] == "48"
-            with open_for_reading(Workspace(tmp_path).database) as con:
-                published = standing_of(con, "tiny")
-            assert run["board"] == published.board
-            assert "12" in view.get("site/runs/tiny/index.html").text
 
 
 @pytest.mark.slow
@@ -333,10 +296,8 @@ def test_a_run_that_is_killed_is_shown_as_its_journal_has_it_and_goes_on(tmp_pat
 
 
 @pytest.mark.slow
-def test_a_journal_that_is_damaged_while_it_is_followed_is_told_on_the_page(tmp_path: Path, finished: Path):
-    import shutil
-
-    root = Path(shutil.copytree(finished, tmp_path / "w"))
+def test_a_journal_that_is_damaged_while_it_is_followed_is_told_on_the_page(tmp_path: Path, small: Path):
+    root = Path(shutil.copytree(small, tmp_path / "w"))
     with ServedCommand(root, "view") as view:
         before = state_of(view)
         assert before["problems"] == []
@@ -467,18 +428,54 @@ def test_axe_finds_nothing_on_the_page_of_the_present_and_it_fits(
 
 
 @pytest.mark.slow
-def test_a_page_says_when_there_are_newer_numbers_and_what_plays(tmp_path: Path, browser: Browser):
-    with held_run(tmp_path, after=45) as (process, gate):
+def test_a_run_is_followed_until_it_has_ended_and_pages_say_what_plays_and_when_there_are_newer_numbers(
+    tmp_path: Path, browser: Browser
+):
+    with held_run(tmp_path, after=41) as (process, gate):
         wait_until_begun(tmp_path, process)
         with ServedCommand(tmp_path, "view") as view, read(browser, view) as watched_page:
+            assert view.get().text == view.get("now").text
             page = watched_page.open(view.url)
             assert page.url == f"{view.url}now"
+            # Of 41 answers, 36 are not the last one of their debate at most.
+            state = wait_for(
+                view,
+                lambda state: (
+                    facts(state["runs"][0]).get("Answers") == "41, 7 to go"
+                    and state["runs"][0].get("done_on_board", 0) == state["runs"][0]["done"]
+                ),
+            )
+            (run,) = state["runs"]
+            assert (run["tag"], run["planned"], state["is_playing"]) == ("tiny", 12, True)
+            assert 5 <= run["done"] < 12
+            assert run["words"].startswith("Playing")
+            assert facts(run)["Debates"] == f"{run['done']} of 12 done"
+            assert re.fullmatch(r"\$0\.\d{4} of at most \$5 \(\d+%\)", facts(run)["Cost"])
+            assert facts(run)["Requests in flight"].startswith("2")
+            assert run["board"]
+            assert re.match(r"First place is (open between \d debaters|settled); \d of \d places", run["notes"][0])
             page.wait_for_selector("text=This page follows what is being played.")
-            page.wait_for_function("() => document.querySelector('progress').value >= 9", timeout=1000 * LONGEST_WAIT_S)
+            page.wait_for_function(
+                "done => document.querySelector('progress').value === done",
+                arg=run["done"],
+                timeout=1000 * LONGEST_WAIT_S,
+            )
             page.get_by_role("link", name="The whole site").click()
             page.get_by_role("link", name=re.compile(r"^tiny: \d+ of 12 debates$")).wait_for()
+            # The writer was never kept from its end by what was read meanwhile.
             gate.open()
-            process.communicate(timeout=LONGEST_WAIT_S)
+            _, err = process.communicate(timeout=LONGEST_WAIT_S)
+            assert (process.returncode, "Waiting for another process" in err) == (0, False)
+            version = state["version"]
+            state = wait_for(view, lambda state: state["version"] > version and not state["is_playing"])
+            (run,) = state["runs"]
+            assert (run["words"], run["done"], run["done_on_board"]) == ("Finished.", 12, 12)
+            assert facts(run)["Debates"] == "12 of 12 complete"
+            assert facts(run)["Calls answered"] == "48"
+            with open_for_reading(Workspace(tmp_path).database) as con:
+                published = standing_of(con, "tiny")
+            assert run["board"] == published.board
+            assert "12" in view.get("site/runs/tiny/index.html").text
             newer = page.get_by_role("link", name="load them")
             newer.wait_for(timeout=1000 * LONGEST_WAIT_S)
             newer.click()
@@ -488,8 +485,8 @@ def test_a_page_says_when_there_are_newer_numbers_and_what_plays(tmp_path: Path,
 
 
 @pytest.mark.slow
-def test_when_the_server_ends_the_page_says_so_and_keeps_its_numbers(finished: Path, browser: Browser):
-    with ServedCommand(finished, "view") as view, watched(browser, "http://127.0.0.1:") as watched_page:
+def test_when_the_server_ends_the_page_says_so_and_keeps_its_numbers(small: Path, browser: Browser):
+    with ServedCommand(small, "view") as view, watched(browser, "http://127.0.0.1:") as watched_page:
         page = watched_page.open(f"{view.url}now")
         page.wait_for_selector("#runs table")
         view.stop(signal.SIGTERM)
@@ -499,7 +496,7 @@ def test_when_the_server_ends_the_page_says_so_and_keeps_its_numbers(finished: P
 
 @pytest.mark.slow
 def test_hostile_names_are_text_on_the_page_of_the_present(tmp_path: Path, browser: Browser):
-    database = Workspace(tmp_path).database
+    database = Workspace(keep_pages(tmp_path, *FEW)).database
     database.parent.mkdir(parents=True)
     debaters = (f"a{HOSTILE}", f"b{HOSTILE}", f"c{HOSTILE}")
     make_warehouse(database, (f"tag{HOSTILE}", tournament(f"tag{HOSTILE}", debaters, created_at=NOON)))

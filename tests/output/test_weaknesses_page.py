@@ -87,9 +87,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_site(database, report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent / (
-        "weaknesses.html"
-    )
+    files = report_files("index", "weaknesses", "debates")
+    return build_site(database, files, tmp_path_factory.mktemp("out") / "site", now=NOW).parent / "weaknesses.html"
 
 
 def test_a_perfect_judge_is_not_promised(page: Path) -> None:

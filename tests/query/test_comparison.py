@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from built_warehouse import stored
+from built_warehouse import begin_built, stored
 from command_line import debatebench
 from hypothesis import given
 from hypothesis import strategies as st
@@ -283,7 +283,7 @@ def _in_version(version: str, records: Iterator[Record]) -> Iterator[Record]:
 def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs a and b in version v1, c in v2, and a run that is called v2; in c the debaters' strengths are reversed."""
     names = ("x", "y", "z")
-    return make_warehouse(
+    made = make_warehouse(
         tmp_path_factory.mktemp("versions") / "versions.duckdb",
         ("a", _in_version("v1", tournament("a", names))),
         ("b", _in_version("v1", tournament("b", names, repetitions=1))),
@@ -299,6 +299,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "+version_warnings",
         ],
     )
+    return stored(made)
 
 
 def compared(database: Path, baseline: str, candidate: str) -> Comparison:
@@ -457,7 +458,7 @@ def test_every_debate_that_both_held_is_matched_and_flipped_where_the_winner_is_
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with `base`, `noise` (another seed) and `drop` (sim-breeze has lost its skill)."""
-    root = tmp_path_factory.mktemp("simulated")
+    root = begin_built(tmp_path_factory.mktemp("simulated"))
     assert debatebench(root, "init").code == 0
     configs = root / "configs"
     topics = json.loads((configs / "topics.json").read_text())
@@ -469,6 +470,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         last = () if tag == "drop" else ("--no-build",)
         done = debatebench(root, "run", "--run-tag", tag, "--seed", seed, *last)
         assert done.code == 0, done.err
+    stored(database_of(root))
     return root
 
 

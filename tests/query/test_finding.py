@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import begin_built
+from built_warehouse import begin_built, packaged_project, stored
 from command_line import debatebench_here
 from paths import REPOSITORY
 from questions import QUESTIONS, Question
@@ -16,7 +17,6 @@ from two_runs import two_runs
 from debatebench.output.docs.marts_page import render_marts_page
 from debatebench.query.finding import Described, find, first_sentence, read_described, stem
 from debatebench.query.safe_query import open_for_reading, run_query
-from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.short_names import short_names
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 __all__ = ["two_runs"]
 
-PROJECT = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
+PROJECT = packaged_project()
 GOLDEN = {
     "golden": ("debatebench", "debatebench-v0/golden/debates.jsonl"),
     "flow": ("debateflow", "debateflow"),
@@ -53,8 +53,8 @@ def described(two_runs: Path) -> list[Described]:
 
 
 @pytest.mark.parametrize("warehouse", ["two_runs", "played", "golden"])
-def test_the_sql_of_every_question_runs(request: pytest.FixtureRequest, warehouse: str):
-    database = Workspace(request.getfixturevalue(warehouse)).database
+def test_the_sql_of_every_question_runs(request: pytest.FixtureRequest, tmp_path: Path, warehouse: str):
+    database = stored(Path(shutil.copy(Workspace(request.getfixturevalue(warehouse)).database, tmp_path)))
     asked = 0
     with open_for_reading(database) as con:
         for name in short_names(PROJECT).values():

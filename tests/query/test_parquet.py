@@ -25,7 +25,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def con(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = open_for_query(database)
     yield connection

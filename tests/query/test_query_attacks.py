@@ -21,6 +21,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import debatebench
 
 import debatebench as db
 from debatebench.cli.sql_prompt import run_lines
@@ -73,14 +74,18 @@ def fingerprint(folder: Path) -> dict[str, object]:
     }
 
 
+@pytest.fixture(scope="module")
+def untouched(root: Path) -> dict[str, object]:
+    return fingerprint(root)
+
+
 @pytest.fixture(autouse=True)
-def no_byte_changes(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_byte_changes(root: Path, untouched: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Holds for every test here; relative paths would land in the folder as well."""
     monkeypatch.chdir(root)
     monkeypatch.setenv("DEBATEBENCH_CANARY", CANARY)
-    before = fingerprint(root)
     yield
-    assert fingerprint(root) == before
+    assert fingerprint(root) == untouched
 
 
 @pytest.fixture(scope="module")
@@ -535,16 +540,11 @@ def test_parquet_writer_refuses_and_leaves_no_file(
 )
 def test_commands_refuse_with_one_line_and_an_exit_code(root: Path, aimed: Callable[[str], str], attack: str):
     for arguments, text in ((["query", aimed(attack)], ""), (["query", "-"], aimed(attack)), (["sql"], aimed(attack))):
-        done = subprocess.run(
-            [sys.executable, "-m", "debatebench", "--root", str(root), *arguments],
-            input=text,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode in (1, 2)
-        assert done.stderr.count("\n") == 1
-        assert done.stderr.startswith("Error: ")
-        assert CANARY not in done.stdout + done.stderr
+        done = debatebench(root, *arguments, stdin=text)
+        assert done.code in (1, 2)
+        assert done.err.count("\n") == 1
+        assert done.err.startswith("Error: ")
+        assert CANARY not in done.out + done.err
 
 
 @pytest.mark.slow
@@ -559,13 +559,9 @@ def test_output_of_a_query_never_replaces_the_warehouse(root: Path, tmp_path: Pa
         root / "warehouse" / "imports" / ".." / "journal" / "new.parquet",
         tmp_path / "link" / "debatebench.duckdb",
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "debatebench", "--root", str(root), "query", "select 1", "--output", str(path)],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 2
-        assert "that is kept; choose another place." in done.stderr
+        done = debatebench(root, "query", "select 1", "--output", str(path))
+        assert done.code == 2
+        assert "that is kept; choose another place." in done.err
 
 
 # --- behind the doors -------------------------------------------------------------------------------------------------

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -42,11 +44,16 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def con(warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = open_for_query(warehouse / "debatebench.duckdb", threads=2)
-    yield connection
-    connection.close()
+    with closing(open_for_query(warehouse / "debatebench.duckdb", threads=2)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def apart(warehouse: Path, tmp_path: Path) -> Path:
+    """A copy of the folder: while a process has a file open, it cannot open it in another way."""
+    return Path(shutil.copytree(warehouse, tmp_path / "apart"))
 
 
 def fingerprint(folder: Path) -> dict[str, tuple[str, int]]:
@@ -128,8 +135,8 @@ def test_time_zones_come_back_as_text_in_utc(con: duckdb.DuckDBPyConnection) -> 
     assert len(run_query(con, "select now() as a, [now()] as b").rows) == 1
 
 
-def test_path_is_opened_and_closed(warehouse: Path) -> None:
-    database = warehouse / "debatebench.duckdb"
+def test_path_is_opened_and_closed(apart: Path) -> None:
+    database = apart / "debatebench.duckdb"
     assert run_query(database, "select count(*) from marts.debates").rows == [(5000,)]
     duckdb.connect(str(database)).close()
 
@@ -283,16 +290,15 @@ def test_select_that_reaches_out_fails_and_changes_no_byte(
 
 
 @pytest.mark.slow
-def test_no_function_that_duckdb_has_reads_a_file_or_changes_one(
-    warehouse: Path, con: duckdb.DuckDBPyConnection
-) -> None:
-    before = fingerprint(warehouse)
+def test_no_function_that_duckdb_has_reads_a_file_or_changes_one(apart: Path) -> None:
+    before = fingerprint(apart)
+    con = open_for_query(apart / "debatebench.duckdb", threads=2)
     names = run_query(
         con, "select distinct function_name, function_type from duckdb_functions() where function_name ~ '^[a-z_0-9]+$'"
     )
     assert len(names.rows) > 500
     for name, kind in sorted(names.rows):
-        for argument in ("", *(f"'{warehouse}/secret.{ending}'" for ending in ("txt", "csv", "json"))):
+        for argument in ("", *(f"'{apart}/secret.{ending}'" for ending in ("txt", "csv", "json"))):
             call = f"{name}({argument})"
             try:
                 found = run_query(con, f"from {call}" if kind == "table" else f"select {call}", limit=50, timeout_s=5)
@@ -300,15 +306,16 @@ def test_no_function_that_duckdb_has_reads_a_file_or_changes_one(
                 continue
             assert "canary" not in str(found.rows), call
     con.close()
-    assert fingerprint(warehouse) == before
+    assert fingerprint(apart) == before
 
 
-def test_functions_that_act_on_the_session_change_no_byte(warehouse: Path, con: duckdb.DuckDBPyConnection) -> None:
-    before = fingerprint(warehouse)
+def test_functions_that_act_on_the_session_change_no_byte(apart: Path) -> None:
+    before = fingerprint(apart)
+    con = open_for_query(apart / "debatebench.duckdb", threads=2)
     for sql in ("from checkpoint()", "select write_log('x')", "from truncate_duckdb_logs()", "from duckdb_secrets()"):
         run_query(con, sql)
     con.close()
-    assert fingerprint(warehouse) == before
+    assert fingerprint(apart) == before
 
 
 def test_settings_stay_locked_for_a_second_connection_of_the_process(
@@ -418,8 +425,8 @@ def test_late_query_is_stopped_and_the_connection_stays_usable(con: duckdb.DuckD
     assert run_query(con, "select 1").rows == [(1,)]
 
 
-def test_query_beyond_the_memory_limit_fails_in_one_sentence(warehouse: Path) -> None:
-    con = open_for_query(warehouse / "debatebench.duckdb", memory_limit="50MB", threads=1)
+def test_query_beyond_the_memory_limit_fails_in_one_sentence(apart: Path) -> None:
+    con = open_for_query(apart / "debatebench.duckdb", memory_limit="50MB", threads=1)
     try:
         text = message(con, "select list(i::varchar || 'some more text to fill it') from range(5000000) r(i)")
     finally:
@@ -467,10 +474,10 @@ def test_flipped_byte_is_damaged_data(warehouse: Path, tmp_path: Path) -> None:
         run_query(tmp_path / "w.duckdb", "from marts.debates")
 
 
-def test_reading_leaves_no_file_behind(warehouse: Path) -> None:
-    before = fingerprint(warehouse)
-    run_query(warehouse / "debatebench.duckdb", "select n, count(*) from marts.debates group by n order by 2, 1")
-    assert fingerprint(warehouse) == before
+def test_reading_leaves_no_file_behind(apart: Path) -> None:
+    before = fingerprint(apart)
+    run_query(apart / "debatebench.duckdb", "select n, count(*) from marts.debates group by n order by 2, 1")
+    assert fingerprint(apart) == before
 
 
 def test_write_ahead_log_that_a_dead_writer_left_is_read_and_kept(tmp_path: Path) -> None:
@@ -510,9 +517,9 @@ def test_foreign_writer_is_busy_and_is_named(tmp_path: Path) -> None:
     assert run_query(database, "select 1").rows == [(1,)]
 
 
-def test_other_readers_are_no_hindrance(warehouse: Path) -> None:
-    with other_process(warehouse / "debatebench.duckdb", read_only=True) as reader:
-        assert run_query(warehouse / "debatebench.duckdb", "select 1").rows == [(1,)]
+def test_other_readers_are_no_hindrance(apart: Path) -> None:
+    with other_process(apart / "debatebench.duckdb", read_only=True) as reader:
+        assert run_query(apart / "debatebench.duckdb", "select 1").rows == [(1,)]
         reader.communicate()
 
 

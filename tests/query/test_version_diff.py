@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from built_warehouse import packaged_project
 from sql_project import STAGING, raw_database, write_project
 
 from debatebench.landing.land import create_raw_tables, land_records
@@ -86,7 +87,7 @@ RUNS = [
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    return load_project(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
+    return packaged_project()
 
 
 @pytest.fixture(scope="module")

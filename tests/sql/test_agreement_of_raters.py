@@ -13,12 +13,11 @@ import duckdb
 import krippendorff
 import numpy as np
 import pytest
+from built_warehouse import packaged_project
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import cohen_kappa, leaving_out
 
-from debatebench.query.sql_project import load_project
-from debatebench.shared.workspace import Workspace
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.create_macros import create_macros
 
@@ -29,7 +28,7 @@ MODELS = ("int_reliability_sums", "int_reliability", "int_people_kappas")
 @pytest.fixture(scope="module")
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
     """The SQL models as views over tables of ratings."""
-    project = load_project(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
+    project = packaged_project()
     with duckdb.connect(config={"threads": 2}) as connection:
         create_macros(connection, project.macros)
         connection.execute("create schema intermediate")

@@ -7,15 +7,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse, store_views
+from built_warehouse import new_warehouse, packaged_project, store_views
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import tournament
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Record, Run
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -55,8 +53,7 @@ OF_ATTACKS = {
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def held() -> list[Record]:

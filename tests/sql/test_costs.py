@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_warehouse import begin_built
 from command_line import debatebench
 from fake_provider import Behaviour, FakeProvider, Received, body, completion_body
 from judging import method_answer, stored_rows
@@ -130,7 +131,7 @@ def with_usage(usage: dict[str, Any] | None, text: str, **changes: Any) -> Behav
 @pytest.fixture(scope="module")
 def troubled_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run with judges of three methods."""
-    root = tmp_path_factory.mktemp("troubled")
+    root = begin_built(tmp_path_factory.mktemp("troubled"))
     with FakeProvider(troubled("a")) as server:
         write_workspace(root, server, judges=len(METHODS))
         judges = root / "configs" / "judges.yaml"

@@ -9,12 +9,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 from imported import imported_run
 from judged_runs import judged_run
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -28,7 +27,6 @@ from debatebench.shared.records import (
     Turn,
     Verdict,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -40,8 +38,7 @@ SPEECH = "We hold that the motion is right, because the costs of doing nothing f
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def checked(project: Project, *runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:

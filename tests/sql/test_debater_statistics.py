@@ -13,14 +13,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 from oracles import benjamini_hochberg, cluster_mean, cluster_rate, holm, paired_t
 from scipy import stats as oracle
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
-from debatebench.shared.workspace import packaged
 from debatebench.stats import power
 from debatebench.stats.distributions import t_two_sided_p
 from debatebench.transform.build import build
@@ -104,9 +102,7 @@ def built(*runs: list[Record], threads: int = 2) -> duckdb.DuckDBPyConnection:
     con = new_warehouse(threads=threads)
     for records in runs:
         land_records(con, records[0].run_tag, records)
-    folder = packaged("sql")
-    project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
-    build(con, project, select=[f"+{name}" for name in MODELS])
+    build(con, packaged_project(), select=[f"+{name}" for name in MODELS])
     return con
 
 

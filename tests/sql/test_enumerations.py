@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import typing
-from pathlib import Path
 
 import pytest
+from built_warehouse import packaged_project
 from possible_values import Possible, PossibleValues, possible_of_macro
 
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import TABLES
-from debatebench.shared.workspace import Workspace
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.project import Project
 
@@ -35,7 +33,7 @@ NOT_A_WORD = re.compile(r".*[.?!]|[-0-9.]*", re.DOTALL)
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    return load_project(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
+    return packaged_project()
 
 
 @pytest.fixture(scope="module")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import begin_built, stored
+from built_warehouse import begin_built, packaged_project, stored
 from command_line import debatebench, debatebench_here
 from extremes import EXTREME_CONFIG, write_extreme_debates
 
-from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.testing.data_tests import run_data_tests
 
@@ -36,21 +36,22 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         assert done.code == 0, done.err
     judging = ("--config-path", str(config), "--judge", "sim-judge-elm", "--judge", "sim-judge-dune")
     lines = [
-        ("run", "--run-tag", "played", "--config-path", str(config), "--sample-topics", "3"),
-        ("judge", "played", "--as", "again", "--repeat", "2", "--baseline", "longest", *judging),
+        ("run", "--run-tag", "played", "--config-path", str(config), "--sample-topics", "3", "--no-build"),
+        ("judge", "played", "--as", "again", "--repeat", "2", "--baseline", "longest", *judging, "--no-build"),
         ("judge", "i1", "--as", "judged", "--repeat", "2", "--baseline", "random", *judging),
     ]
     for line in lines:
         done = debatebench(root, *line)
         assert done.code == 0, done.err
+    stored(Workspace(root).database)
     return Workspace(root)
 
 
 @pytest.fixture(scope="module")
 def con(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    copy = tmp_path_factory.mktemp("stored") / "copy.duckdb"
-    copy.write_bytes(workspace.database.read_bytes())
-    with duckdb.connect(str(stored(copy)), read_only=True) as con:
+    """A copy, because a process that has a file open cannot open it in another way."""
+    copy = shutil.copy(workspace.database, tmp_path_factory.mktemp("copied"))
+    with duckdb.connect(str(copy), read_only=True) as con:
         yield con
 
 
@@ -73,8 +74,8 @@ def test_every_relation_can_be_read_and_has_only_finite_numbers(con: duckdb.Duck
             assert all(map(math.isfinite, _floats(row))), (relation, row)
 
 
-def test_every_data_test_holds(con: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:
-    results = run_data_tests(con, load_project(workspace.files("sql", "**/*")))
+def test_every_data_test_holds(con: duckdb.DuckDBPyConnection) -> None:
+    results = run_data_tests(con, packaged_project())
     assert [(result.name, result.status) for result in results if result.status != "pass"] == []
 
 

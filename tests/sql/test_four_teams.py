@@ -7,11 +7,10 @@ from decimal import Decimal
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 
 from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Debate,
     Debater,
@@ -24,7 +23,6 @@ from debatebench.shared.records import (
     Topic,
     Verdict,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -73,8 +71,7 @@ def records() -> Iterator[Record]:
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 @pytest.fixture(scope="module")

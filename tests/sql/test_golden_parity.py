@@ -8,13 +8,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse, store_views
+from built_warehouse import new_warehouse, packaged_project, store_views
 from silent_nulls import silent_nulls
 
 from debatebench.landing.importers.kept import land_import
 from debatebench.landing.importers.store import add_import
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
-from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
@@ -38,8 +37,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def project(workspace: Workspace) -> Project:
-    return load_project(workspace.files("sql", "**/*"))
+def project() -> Project:
+    return packaged_project()
 
 
 @pytest.fixture(scope="module")

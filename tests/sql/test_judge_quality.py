@@ -11,12 +11,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 from imported import records_of, units
 from oracles import cluster_mean, leaving_out, paired_t, sign_test, wilson_interval
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -34,7 +33,6 @@ from debatebench.shared.records import (
     Verdict,
     Winner,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.stats.quality import prediction_quality, rmse
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -57,9 +55,7 @@ def built(*runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
     con = new_warehouse()
     for records in runs:
         land_records(con, records[0].run_tag, list({(r.table, r.key_values()): r for r in records}.values()))
-    folder = packaged("sql")
-    project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
-    build(con, project, select=[f"+{name}" for name in MODELS])
+    build(con, packaged_project(), select=[f"+{name}" for name in MODELS])
     return con
 
 
@@ -410,8 +406,7 @@ def test_judges_are_tested_against_each_other_on_the_same_debates(trials: duckdb
 
 
 def test_the_data_tests_of_the_new_tables_hold(trials: duckdb.DuckDBPyConnection) -> None:
-    folder = packaged("sql")
-    project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    project = packaged_project()
     names = [*MODELS, "judge_quality", "judge_errors", "judge_predictions", "int_noted_scores", "truths"]
     results = run_data_tests(trials, project, select=[*names, "gold_dimensions"])
     assert [str(result) for result in results if result.status != "pass"] == []
@@ -469,8 +464,7 @@ def test_gold_that_lands_later_is_compared_with_earlier_verdicts() -> None:
     run.judge("j")
     run.verdict("j", "d1", "pro")
     con = new_warehouse()
-    folder = packaged("sql")
-    project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    project = packaged_project()
     before = source(["d1"])
     for records in (before, run.records):
         land_records(con, records[0].run_tag, list({(r.table, r.key_values()): r for r in records}.values()))

@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 from oracles import (
     agreeing_pairs,
     cohen_kappa,
@@ -29,7 +29,6 @@ from oracles import (
 )
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Adjudication,
     Annotation,
@@ -45,7 +44,6 @@ from debatebench.shared.records import (
     Turn,
     Verdict,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.build import build
 
@@ -194,9 +192,7 @@ def built(*runs: Sequence[Record], threads: int = 2) -> duckdb.DuckDBPyConnectio
     con = new_warehouse(threads=threads)
     for records in runs:
         land_records(con, records[0].run_tag, records)
-    folder = packaged("sql")
-    project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
-    build(con, project, select=[f"+{name}" for name in MODELS])
+    build(con, packaged_project(), select=[f"+{name}" for name in MODELS])
     return con
 
 

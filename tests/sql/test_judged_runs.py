@@ -7,15 +7,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse, store_views
+from built_warehouse import new_warehouse, packaged_project, store_views
 from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import annotated, tournament
 
 from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -25,8 +23,7 @@ METHODS = {"judge-a": "dimensional_v1", "judge-b": "chronological_v1"}
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def held(pro_speaks: int = 1) -> list[Record]:
@@ -267,6 +264,7 @@ def test_ratings_follow_when_the_source_lands_again(project: Project):
     con = duckdb.connect()
     create_raw_tables(con)
     con.execute("create schema meta; create table meta.landings (run_tag varchar, content_sha256 varchar)")
+    rated = ["+bradley_terry_terms"]
     length = "select length_sd from ratings.bradley_terry_terms where run_tag = 'again' and term = 'length'"
     found = []
     for number, records in enumerate((held(), held(pro_speaks=9))):
@@ -276,8 +274,8 @@ def test_ratings_follow_when_the_source_lands_again(project: Project):
         if number == 0:
             land_records(con, "again", judged_run("again", held(), methods=METHODS))
             land_records(con, "bare", annotated("bare"))
-        build(con, project)
+        build(con, project, select=rated)
         found.append(con.execute(length).fetchall())
-    build(con, project, full_refresh=True)
+    build(con, project, select=rated, full_refresh=True)
     assert found[0] != found[1] == con.execute(length).fetchall()
     con.close()

@@ -14,12 +14,11 @@ from typing import Any, Literal
 
 import duckdb
 import pytest
+from built_warehouse import packaged_project
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import krippendorff_alpha
 
-from debatebench.query.sql_project import load_project
-from debatebench.shared.workspace import packaged
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.project import Project
@@ -39,8 +38,7 @@ RELIABILITY = ("intermediate.int_reliability_sums", "intermediate.int_reliabilit
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def views_over(project: Project, tables: str, *models: str) -> duckdb.DuckDBPyConnection:

@@ -17,12 +17,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse, store_views
+from built_warehouse import new_warehouse, packaged_project, store_views
 from paths import REPOSITORY
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
-from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.records import (
     Call,
@@ -38,7 +37,6 @@ from debatebench.shared.records import (
     Turn,
     Verdict,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.sql_model import SqlModel
@@ -53,8 +51,7 @@ CONSTANTS = {"intermediate.int_setting_items", "intermediate.int_t_quantiles"}
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def warehouse_of(
@@ -189,7 +186,7 @@ TINY = [
 
 @pytest.fixture(scope="module")
 def tiny(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
-    con = warehouse_of(project, TINY)
+    con = stored_warehouse_of(project, TINY)
     yield con
     con.close()
 
@@ -270,7 +267,7 @@ def test_no_cte_only_renames_a_table(project: Project):
 
 @pytest.mark.slow
 def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):
-    con = warehouse_of(project)
+    con = stored_warehouse_of(project)
     for name in project.models.keys() - CONSTANTS:
         assert con.execute(f"select * from {name}").fetchall() == [], name
     assert failures(run_data_tests(con, project)) == []
@@ -284,8 +281,13 @@ def test_another_process_reads_every_model(project: Project, tmp_path: Path):
     warehouse_of(project, TINY, path=path).close()
     script = (
         "import duckdb, sys\n"
-        "con = duckdb.connect(sys.argv[1], read_only=True)\n"
-        "for name in sys.argv[2:]: con.execute(f'select * from {name}').fetchall()\n"
+        "con = duckdb.connect(sys.argv[1])\n"
+        "views = con.execute(\"select schema_name || '.' || view_name from duckdb_views()\").fetchall()\n"
+        "for name in sys.argv[2:]:\n"
+        "    con.execute(f'create temp table read as from {name}')\n"
+        # Those above it need not compute it again.
+        "    if (name,) in views: con.execute(f'drop view {name}; create table {name} as from read')\n"
+        "    con.execute('drop table read')\n"
         "con.close()"
     )
     done = subprocess.run([sys.executable, "-c", script, str(path), *project.models], capture_output=True, text=True)

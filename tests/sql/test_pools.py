@@ -10,12 +10,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Side, Topic, Turn, Verdict, Weakness
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests
 
@@ -89,8 +87,7 @@ class Warehouse:
     """A warehouse in memory with the ratings of these runs."""
 
     def __init__(self, *runs: Sequence[Record]) -> None:
-        folder = packaged("sql")
-        self.project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+        self.project = packaged_project()
         self.con = new_warehouse()
         for records in runs:
             land_records(self.con, records[0].run_tag, records)

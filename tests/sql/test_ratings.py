@@ -13,15 +13,13 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import begin_built, new_warehouse, packaged_project
 from command_line import debatebench
 
 from debatebench.landing.land import land_records
 from debatebench.query.comparison import compare, find_subject
 from debatebench.query.gate import GateLimits, check_gate
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -85,9 +83,7 @@ def round_robin(seed: int, *, judges: Sequence[str] = JUDGES, names: str = "abcd
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    files = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-    return load_project(files)
+    return packaged_project()
 
 
 class Warehouse:
@@ -142,24 +138,40 @@ def test_leaving_a_judge_out_is_as_if_it_had_never_judged(project: Project) -> N
         (topic, pro, con, {judge: votes[judge] for judge in rng.sample(JUDGES, rng.choice((1, 2, 3)))})
         for topic, pro, con, votes in round_robin(2)
     ]
-    whole = Warehouse(project, run_of("r", debates))
-    before = dict(whole.rows("select model_id, (rating, rank) from ratings.bradley_terry"))
-    flips = dict(whole.rows("select judge_id, (count_changed, count_undecided_without) from marts.judge_influence"))
+    runs = [run_of("whole", debates)]
     for judge in JUDGES:
         rest = [(*debate, {j: v for j, v in votes.items() if j != judge}) for *debate, votes in debates]
-        without = Warehouse(project, run_of("r", rest))
-        expected = without.rows("select model_id, rating, rank, games from ratings.bradley_terry order by model_id")
-        found = whole.rows(
+        runs.append(run_of(judge, rest))
+    both = Warehouse(project, *runs)
+    before = dict(both.rows("select model_id, (rating, rank) from ratings.bradley_terry where run_tag = 'whole'"))
+    flips = dict(
+        both.rows(
+            "select judge_id, (count_changed, count_undecided_without) from marts.judge_influence "
+            "where run_tag = 'whole'"
+        )
+    )
+    for judge in JUDGES:
+        expected = both.rows(
+            f"select model_id, rating, rank, games from ratings.bradley_terry where run_tag = '{judge}' "
+            "order by model_id"
+        )
+        found = both.rows(
             "select model_id, rating, rank, games, rating_change, places_gained "
-            f"from ratings.bradley_terry_without_judge where judge_id = '{judge}' order by model_id"
+            "from ratings.bradley_terry_without_judge "
+            f"where run_tag = 'whole' and judge_id = '{judge}' order by model_id"
         )
         assert [row[:4] for row in found] == expected
         for name, rating, rank, _, change, gained in found:
             assert change == pytest.approx(rating - before[name][0], abs=1e-6)
             assert gained == before[name][1] - rank
         winners = [
-            dict(w.rows("select debate_id, winner from marts.panel_winners where winner <> 'no_decision'"))
-            for w in (whole, without)
+            dict(
+                both.rows(
+                    "select debate_id, winner from marts.panel_winners "
+                    f"where winner <> 'no_decision' and run_tag = '{tag}'"
+                )
+            )
+            for tag in ("whole", judge)
         ]
         changed = sum(winners[0][d] != winners[1][d] for d in winners[0].keys() & winners[1].keys())
         gone = len(winners[0].keys() - winners[1].keys())
@@ -167,10 +179,15 @@ def test_leaving_a_judge_out_is_as_if_it_had_never_judged(project: Project) -> N
 
 
 def test_leaving_a_category_out_is_as_if_it_had_never_been_debated(project: Project, rated: Warehouse) -> None:
-    for category in ("law", "art"):
-        rest = [debate for debate in round_robin(1) if TOPICS[debate[0]] != category]
-        expected = Warehouse(project, run_of("r", rest)).rows(
-            "select model_id, rating, rank, games from ratings.bradley_terry order by model_id"
+    categories = ("law", "art")
+    left = Warehouse(
+        project,
+        *(run_of(name, [debate for debate in round_robin(1) if TOPICS[debate[0]] != name]) for name in categories),
+    )
+    for category in categories:
+        expected = left.rows(
+            f"select model_id, rating, rank, games from ratings.bradley_terry where run_tag = '{category}' "
+            "order by model_id"
         )
         assert expected == rated.rows(
             "select model_id, rating, rank, games from ratings.bradley_terry_without_category "
@@ -356,7 +373,7 @@ def test_the_leaderboard_has_both_ratings_and_the_ranks_of_bradley_terry(rated: 
 def test_debaters_of_one_rating_are_shown_with_one_rank(shared: Path, tmp_path: Path) -> None:
     """Three debaters whose debates were all tied: the order of their names is not a result."""
     ties = shared / "cases" / "46-equal-ratings-equal-ranks" / "ties.jsonl"
-    debatebench(tmp_path, "init")
+    debatebench(begin_built(tmp_path), "init")
     debatebench(tmp_path, "import", "debatebench", str(ties), "--run-tag", "t")
     board = json.loads(debatebench(tmp_path, "show-leaderboard", "--run-tag", "t", "--format", "json").out)
     assert [(row["model_id"], row["rank"], row["elo_rank"]) for row in board] == [(name, 1, 1) for name in "abc"]

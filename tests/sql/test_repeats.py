@@ -14,14 +14,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project, store_views
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import DIMENSIONS, tournament
 from team_runs import teams_run
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -36,7 +35,6 @@ from debatebench.shared.records import (
     Verdict,
     Weakness,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
@@ -55,8 +53,7 @@ UNCERTAIN = re.compile(r"(?:.+_)?(?:ci_low|p_value)")
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def draw(*parts: object, below: int) -> int:
@@ -165,7 +162,9 @@ def said(verdict: Verdict) -> Verdict:
     return verdict.model_copy(update={"declared_winner": by_scores(scores), "scores": scores})
 
 
-def built(project: Project, trials: int, copies: int = 1) -> duckdb.DuckDBPyConnection:
+def built(
+    project: Project, trials: int, copies: int = 1, select: Sequence[str] | None = None
+) -> duckdb.DuckDBPyConnection:
     con = new_warehouse()
     source = held(copies)
     land_records(con, "held", source)
@@ -176,7 +175,7 @@ def built(project: Project, trials: int, copies: int = 1) -> duckdb.DuckDBPyConn
     teams = list(teams_run("teams"))
     land_records(con, "teams", teams)
     land_records(con, "teams-again", judged_run("teams-again", teams, trials=trials))
-    build(con, project)
+    build(con, project, select=select)
     return con
 
 
@@ -184,6 +183,8 @@ def built(project: Project, trials: int, copies: int = 1) -> duckdb.DuckDBPyConn
 def warehouses(project: Project) -> Iterator[dict[int, duckdb.DuckDBPyConnection]]:
     """By number of trials."""
     found = {trials: built(project, trials) for trials in (1, 2, 3)}
+    for con in found.values():
+        store_views(con, project.models)
     yield found
     for con in found.values():
         con.close()
@@ -244,7 +245,7 @@ def test_the_same_verdict_again_changes_no_interval_no_p_value_and_no_number_of_
 def test_more_debates_are_evidence(project: Project, warehouses: dict[int, duckdb.DuckDBPyConnection]) -> None:
     """The intervals of judges are narrower over twice as many topics: the property above is not about constants."""
     width = "select avg(ci_high - ci_low) from marts.judge_alignment where run_tag = 'again'"
-    with built(project, 1, copies=2) as doubled:
+    with built(project, 1, copies=2, select=["+judge_alignment"]) as doubled:
         ((more,),) = doubled.execute(width).fetchall()
     ((less,),) = warehouses[1].execute(width).fetchall()
     assert more < 0.8 * less

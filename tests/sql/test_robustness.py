@@ -7,15 +7,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 from oracles import wilson_interval
 from weakened import DIMENSIONS, judged, source
 
 from debatebench.landing.land import land_records
 from debatebench.query.attack_gate import check_attacks
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Participant, Record, Run, Verdict, Weakness
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 
@@ -25,8 +23,7 @@ Led = Callable[[Debate, int], bool]
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 def probed(debates: int, topics: int, led: Led, trials: int = 1) -> Iterator[Record]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import begin_built, new_warehouse
+from built_warehouse import begin_built, new_warehouse, packaged_project
 from command_line import debatebench
 from exported import land_runs
 from oracles import plackett_luce_strengths
@@ -22,12 +22,11 @@ from team_runs import NAMES, teams_run
 from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.landing.land import land_records
 from debatebench.query.leaderboard import leaderboard_of
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     JudgeNote,
     Participant,
 )
-from debatebench.shared.workspace import Workspace, packaged
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -39,8 +38,7 @@ SELECTED = ("+leaderboard", "+team_positions", "+left_out", "+debater_statistics
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return packaged_project()
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project, store_views
 from imported import imported_run
 from oracles import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval, leaving_out, wilson_interval
 from weakened import DIMENSIONS, WEAK_DIMENSIONS, Verdicts, annotations, judged, source
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Adjudication, Annotation, Debate, Record, Score, Turn, Weakness
-from debatebench.shared.workspace import packaged
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -33,13 +31,15 @@ def built(*runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
     con = new_warehouse()
     for records in runs:
         land_records(con, records[0].run_tag, list({(r.table, r.key_values()): r for r in records}.values()))
-    build(con, project(), select=[f"+{name}" for name in MODELS])
+    build(con, packaged_project(), select=[f"+{name}" for name in MODELS])
     return con
 
 
-def project() -> Any:
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+def stored(*runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
+    """The same with tables for views, for many queries."""
+    con = built(*runs)
+    store_views(con, packaged_project().select([f"+{name}" for name in MODELS]))
+    return con
 
 
 def rows(con: duckdb.DuckDBPyConnection, query: str, *values: Any) -> list[dict[str, Any]]:
@@ -90,7 +90,7 @@ def debateflow(shared: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         for record in imported_run("debateflow", shared / "debateflow")
     ]
     said = lengths(records)
-    con = built(
+    con = stored(
         records,
         list(
             judged(
@@ -297,7 +297,7 @@ def known() -> Iterator[duckdb.DuckDBPyConnection]:
             },
         )
     )
-    con = built(records, run)
+    con = stored(records, run)
     yield con
     con.close()
 
@@ -520,7 +520,7 @@ def test_the_data_tests_of_the_new_models_hold(known: duckdb.DuckDBPyConnection)
         "int_weakness_marks",
     ]
     names += ["weakness_diagnoses", "int_weakness_debates", "int_people_pairs", "int_opinions", "truths"]
-    results = run_data_tests(known, project(), select=names)
+    results = run_data_tests(known, packaged_project(), select=names)
     assert [str(result) for result in results if result.status != "pass"] == []
     assert len(results) > 100
 
@@ -546,7 +546,7 @@ def test_agreement_is_that_of_the_functions_for_two_and_for_more_people(count: i
     topic = {record.debate_id: record.topic_id for record in records if isinstance(record, Debate)}
     people = {f"person {n}": drawn(n, 0.6) for n in range(count)}
     said = list(annotations(records, people))
-    con = built([*records, *said])
+    con = stored([*records, *said])
     found = {row["unit"]: row for row in rows(con, "from marts.people_agreement")}
     con.close()
     by_person: dict[str, dict[str, Annotation]] = {}
@@ -602,7 +602,7 @@ def test_people_who_agree_on_whole_topics_have_wider_intervals_than_their_debate
     widths = {}
     for topics in (4, 40):
         records = list(source("run", [("logical_gaps", "pro")] * 40, topics=topics))
-        con = built([*records, *annotations(records, {"a": person(False), "b": person(True)})])
+        con = stored([*records, *annotations(records, {"a": person(False), "b": person(True)})])
         row = one(con, "from marts.people_agreement where unit = 'winner'")
         con.close()
         assert (row["agreement_rate"], row["count_clusters"], row["agreement_rate_reason"]) == (0.5, topics, None)
@@ -616,7 +616,7 @@ def test_people_who_agree_on_whole_topics_have_wider_intervals_than_their_debate
 def test_an_adjudicated_verdict_is_a_truth_of_its_own_and_not_an_annotation() -> None:
     records = list(source("run", [("logical_gaps", "pro")] * 2, topics=1))
     records += annotations(records, {"a": drawn(1, 0), "b": drawn(2, 0)})
-    before = built(records)
+    before = stored(records)
     agreed = rows(before, "from marts.people_agreement order by unit")
     before.close()
     adjudication = Adjudication(
@@ -626,7 +626,7 @@ def test_an_adjudicated_verdict_is_a_truth_of_its_own_and_not_an_annotation() ->
         winner="con",
         scores=(Score.model_validate({"dimension": "rebuttal_quality", "pro": "1", "con": "3"}),),
     )
-    con = built([*records, adjudication])
+    con = stored([*records, adjudication])
     assert rows(con, "from marts.people_agreement order by unit") == agreed
     truths = rows(con, "from marts.truths where debate_id = 'd000' and dimension = 'overall' order by truth")
     assert [row["truth"] for row in truths] == ["adjudicated", "annotations"]

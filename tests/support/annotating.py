@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +105,30 @@ def made_workspace(
     dimensions: Sequence[Dimension] | None = None,
 ) -> Workspace:
     """A workspace whose warehouse holds only this run, landed and not built, which is all that annotating needs."""
+    return _begun(
+        root, _made(debates, speech) if dimensions is None else _landed(made_records(debates, speech, dimensions))
+    )
+
+
+@cache
+def _made(debates: int, speech: str) -> bytes:
+    return _landed(made_records(debates, speech))
+
+
+def _landed(records: Iterator[Record]) -> bytes:
+    """The file of a warehouse in which these records of the run have landed, and nothing was built."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "debatebench.duckdb"
+        with duckdb.connect(str(path)) as con:
+            create_raw_tables(con)
+            land_records(con, TAG, records)
+        return path.read_bytes()
+
+
+def _begun(root: Path, warehouse: bytes) -> Workspace:
     workspace = Workspace(root)
     workspace.warehouse.mkdir(parents=True)
-    with duckdb.connect(str(workspace.database)) as con:
-        create_raw_tables(con)
-        land_records(con, TAG, made_records(debates, speech, dimensions))
+    workspace.database.write_bytes(warehouse)
     return workspace
 
 
@@ -121,8 +144,6 @@ def read_workspace(
 
     Its language, and the languages of its first turns, are in its configuration.
     """
-    workspace = Workspace(root)
-    workspace.warehouse.mkdir(parents=True)
     records = list(made_records(debates=1))
     rounds = [{"role": ("pro", "con")[n % 2], "language": each} for n, each in enumerate(languages)]
     records = [
@@ -137,18 +158,23 @@ def read_workspace(
         for n, speech in enumerate(speeches)
         for side in [("pro", "con")[n % 2]]
     ]
-    with duckdb.connect(str(workspace.database)) as con:
-        create_raw_tables(con)
-        land_records(con, TAG, iter([*(each for each in records if not isinstance(each, Turn)), *turns]))
-    return workspace
+    return _begun(root, _landed(iter([*(each for each in records if not isinstance(each, Turn)), *turns])))
 
 
 def imported_workspace(root: Path) -> Workspace:
     """A workspace with the import `flow`: two debates, annotated by KL and MN; landed and not built."""
-    workspace = Workspace(root)
+    shutil.copytree(_imported(), root, dirs_exist_ok=True)
+    return Workspace(root)
+
+
+@cache
+def _imported() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="imported-")
+    atexit.register(folder.cleanup)
+    workspace = Workspace(Path(folder.name))
     add_import(workspace, "flow", "debateflow", DEBATEFLOW)
     update_warehouse(workspace, None, now=lambda: NOON, build=False)
-    return workspace
+    return workspace.root
 
 
 class AnnotationServer(ServedCommand):

@@ -15,8 +15,7 @@ from random import Random
 from typing import Any
 
 from fake_provider import JSON_TYPE, Behaviour, FakeProvider, Received, body, cut, delayed, hang_up, html, status
-from preloaded import Started
-from started_run import start, wait_until_asked
+from started_run import Started, start, wait_until_asked
 from tournament import is_judge, verdict_text, write_workspace
 
 from debatebench.landing.journal_records import journal_records

@@ -14,6 +14,7 @@ import duckdb
 
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
+from debatebench.transform.project import Project
 from debatebench.warehouse.update import update_warehouse
 
 NOON = datetime(2026, 1, 1, 12)
@@ -48,6 +49,12 @@ def _files() -> Path:
 
 
 @cache
+def packaged_project() -> Project:
+    """The packaged SQL models, read once."""
+    return load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
+
+
+@cache
 def empty_and_built() -> bytes:
     """The warehouse's file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -62,16 +69,18 @@ def store_views(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
     A query of a view computes everything below it again. Once the views are tables, many queries cost a fraction.
     """
     found = con.execute("select schema_name || '.' || view_name from duckdb_views() where not internal").fetchall()
+    con.execute("begin")
     for name in names:
         if (name,) in found:
             con.execute(
                 f"create temp table stored as from {name}; drop view {name}; create table {name} as from stored"
             )
             con.execute("drop table stored")
+    con.execute("commit")
 
 
 def stored(database: Path) -> Path:
     """Run `store_views` on a warehouse file, for the packaged SQL models."""
     with duckdb.connect(str(database)) as con:
-        store_views(con, load_project(Workspace(Path("nowhere")).files("sql", "**/*")).models)
+        store_views(con, packaged_project().models)
     return database

@@ -9,14 +9,11 @@ from decimal import Decimal
 from itertools import permutations
 
 import duckdb
-from built_warehouse import new_warehouse
+from built_warehouse import new_warehouse, packaged_project
 
 from debatebench.landing.land import land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project
 
 DIMENSIONS = ("logic", "clarity", "style")
 DEBATERS = ("a", "b", "c", "d")
@@ -85,12 +82,6 @@ def odd_runs() -> dict[str, list[Record]]:
         "invalid": drawn("invalid", 4, 8, are_valid=False),
         "no_debate": drawn("no_debate", 1, 9)[:9],
     }
-
-
-def packaged_project() -> Project:
-    """The packaged SQL models."""
-    folder = packaged("sql")
-    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
 
 
 @contextmanager

@@ -63,7 +63,8 @@ RULES = {
     "lineage": Rule("reads_none", ("marts.runs.run_tag",)),
     "diff-models": Rule("warns", ("panel_winners", "--from", "1", "--to", "2")),
     "transpile": Rule("reads_none", ("--dialect", "spark", "marts.runs")),
-    "docs": Rule("reads_none"),
+    # Without the lineage of every column, which the page in HTML shows.
+    "docs": Rule("reads_none", ("--format", "markdown")),
     "land": Rule("brings_up_to_date"),
     "doctor": Rule("shows"),
 }

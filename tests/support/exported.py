@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +44,22 @@ IMPORTS = {"original": ("debatebench", ORIGINAL), "flow": ("debateflow", DEBATEF
 
 def make_workspace(root: Path, imports: dict[str, tuple[str, Path]] | None = None) -> Workspace:
     """A built workspace with imports of every format and the run `played`."""
-    workspace = Workspace(begin_built(root))
-    for run_tag, (format_name, path) in (IMPORTS if imports is None else imports).items():
+    chosen = IMPORTS if imports is None else imports
+    shutil.copytree(_made(tuple((tag, *source) for tag, source in chosen.items())), root, dirs_exist_ok=True)
+    return Workspace(root)
+
+
+@cache
+def _made(imports: tuple[tuple[str, str, Path], ...]) -> Path:
+    """The folder of the same, made once."""
+    folder = tempfile.TemporaryDirectory(prefix="exported-")
+    atexit.register(folder.cleanup)
+    workspace = Workspace(begin_built(Path(folder.name)))
+    for run_tag, format_name, path in imports:
         add_import(workspace, run_tag, format_name, path)
     update_warehouse(workspace, None, now=lambda: NOON, build=False)
     land(workspace, "played")
-    return workspace
+    return workspace.root
 
 
 def land(workspace: Workspace, *run_tags: str) -> None:

@@ -13,14 +13,14 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from patience import LONGEST_WAIT_S
-from serving import Answer, ask
+from preloaded import write_command
+from serving import Answer, ServedCommand, ask
 
 from debatebench.query.safe_query import parse_params, run_query
 
@@ -129,39 +129,27 @@ class Tour:
         if words[:2] == ["debatebench", "annotate"]:
             self._annotate(words[2:], where)
             return
-        done = subprocess.run(
-            ["bash", "-ec", f'debatebench() {{ "{sys.executable}" -m debatebench "$@"; }}\n{line}'],
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            env=_environ(),
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            write_command(Path(folder))
+            done = subprocess.run(
+                ["bash", "-ec", line],
+                cwd=self.root,
+                capture_output=True,
+                text=True,
+                env={**_environ(), "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
+            )
         assert done.returncode == code, f"{where}: {line}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
         assert "leaked" not in done.stderr, done.stderr
 
     def _annotate(self, arguments: list[str], where: str) -> None:
         """Start the page, let people do their work, and stop it as Ctrl-C does."""
-        if "--no-browser" not in arguments:
-            arguments = [*arguments, "--no-browser"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "debatebench", "annotate", *arguments],
-            cwd=self.root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=_environ(),
-        )
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().strip()
-            assert url, f"{where}: annotate {arguments}\n{process.communicate()[1]}"
+        arguments = [word for word in arguments if word != "--no-browser"]
+        with ServedCommand(self.root, "annotate", *arguments, environ=_environ()) as server:
             annotator = arguments[arguments.index("--annotator") + 1]
-            self.people(AnnotationPage(url, annotator, "--review" in arguments))
-        finally:
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=LONGEST_WAIT_S)
-        assert "Traceback" not in err, err
+            self.people(AnnotationPage(server.url, annotator, "--review" in arguments))
+            _, err = server.stop(signal.SIGINT)
+        assert "Traceback" not in err, f"{where}: {err}"
 
 
 def _environ() -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,7 @@ import duckdb
 import yaml
 from command_line import Done, debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer
-from preloaded import Started
+from started_run import Started
 
 KEY = "sk-canary-77b1d0c2"
 DIMENSIONS = ("argument", "source")
@@ -149,8 +148,7 @@ def judge(root: Path, tag: str, *arguments: str) -> Done:
 
 def start_judging(root: Path, tag: str, *arguments: str) -> Started:
     """The same, without waiting for its end."""
-    command = ["--root", str(root), "judge", "stored", "--as", tag, *arguments]
-    return Started(command, {**os.environ, "TINY_API_KEY": KEY})
+    return Started("--root", str(root), "judge", "stored", "--as", tag, *arguments, key=KEY)
 
 
 def analysis_of(received: Received) -> str:

@@ -8,10 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import duckdb
-from built_warehouse import empty_and_built
+from built_warehouse import empty_and_built, packaged_project
 
 from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -27,7 +26,6 @@ from debatebench.shared.records import (
     Verdict,
     Weakness,
 )
-from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 
 NOON = datetime(2026, 1, 1, 12)
@@ -185,13 +183,7 @@ def make_warehouse(path: Path, *runs: tuple[str, Iterator[Record]], select: list
         create_raw_tables(con)
         for tag, records in runs:
             land_records(con, tag, records)
-        folder = packaged("sql")
-        build(
-            con,
-            load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}),
-            select=select,
-            now=NOON,
-        )
+        build(con, packaged_project(), select=select, now=NOON)
         con.execute("checkpoint")
     finally:
         con.close()

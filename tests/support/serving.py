@@ -6,16 +6,17 @@ import http.client
 import json
 import os
 import signal
-import subprocess
-import sys
+import tempfile
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from patience import LONGEST_WAIT_S
+from preloaded import begin_preloaded
 
 _WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -36,17 +37,21 @@ class Answer:
 class ServedCommand:
     """A command that serves pages, in its own process while the `with` block lasts; `url` is what it prints."""
 
-    def __init__(self, root: Path, *arguments: str) -> None:
-        self._command = [sys.executable, "-m", "debatebench", "--root", str(root), *arguments, "--no-browser"]
+    def __init__(self, root: Path, *arguments: str, environ: dict[str, str] | None = None) -> None:
+        self._arguments = ["--root", str(root), *arguments, "--no-browser"]
+        self._environ = dict(os.environ) if environ is None else environ
 
     def __enter__(self) -> Self:
-        self.process = subprocess.Popen(
-            self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
-        )
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
+        reading, writing = os.pipe()
+        self._out, self._err = os.fdopen(reading), tempfile.TemporaryFile("w+")
+        with open(os.devnull) as nothing:
+            files = [nothing.fileno(), writing, self._err.fileno()]
+            self._process = begin_preloaded(self._arguments, self._environ, files)
+        self.pid = self._process.pid
+        os.close(writing)
+        self.url = self._out.readline().strip()
         if not self.url:
-            raise RuntimeError(self.process.communicate()[1])
+            raise RuntimeError(self._ended()[1])
         return self
 
     def __exit__(
@@ -60,11 +65,18 @@ class ServedCommand:
 
     def stop(self, number: signal.Signals = signal.SIGKILL) -> tuple[int, str]:
         """End the process, and return its exit code and what it wrote to stderr."""
-        if self.process.stdout is not None and self.process.stdout.closed:
-            return self.process.returncode, ""
-        self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=LONGEST_WAIT_S)
-        return self.process.returncode, err
+        if self._out.closed:
+            return self._code, ""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+        return self._ended()
+
+    def _ended(self) -> tuple[int, str]:
+        """Wait for the end of the process: its exit code, and what it wrote to stderr."""
+        self._code = self._process.exit_code(LONGEST_WAIT_S)
+        with self._out, self._err:
+            self._err.seek(0)
+            return self._code, self._err.read()
 
     def get(self, path: str = "", **headers: str) -> Answer:
         return ask(self.url + path, None, headers)

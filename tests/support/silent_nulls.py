@@ -6,7 +6,7 @@ import re
 
 import duckdb
 
-from debatebench.transform.lineage.descriptions import Descriptions
+from debatebench.transform.lineage.descriptions import descriptions_of
 from debatebench.transform.project import Project
 
 # A text that says when a number is null, as in "null where the cost is unknown".
@@ -19,7 +19,7 @@ def silent_nulls(con: duckdb.DuckDBPyConnection, project: Project) -> list[str]:
 
     What explains column `x_y` in a row is `x_reason`, or where there is none, any reason of the row.
     """
-    descriptions, found = Descriptions(project), []
+    descriptions, found = descriptions_of(project), []
     for name, model in project.models.items():
         if model.schema != "marts" or model.alias_of is not None or model.properties.deprecation_date is not None:
             continue

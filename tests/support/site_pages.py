@@ -27,6 +27,17 @@ def report_files(*pages: str) -> dict[str, Path]:
     return {name: path for name, path in files.items() if not (chosen and name.startswith("pages/")) or name in chosen}
 
 
+def keep_pages(root: Path, *names: str) -> Path:
+    """Lay pages for sites of a thousand runs over all others, so that the sites of this workspace have only these."""
+    folder = root / "reports" / "pages"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, page in report_files().items():
+        if path.startswith("pages/") and page.stem not in names:
+            text = re.sub(r"^least_runs:.*\n", "", page.read_text(encoding="utf-8"), flags=re.M)
+            (folder / page.name).write_text(f"{text}\nleast_runs: 1000\n", encoding="utf-8")
+    return root
+
+
 @contextmanager
 def only_pages(*names: str) -> Iterator[None]:
     """Within the block, sites that this process writes have only these of their pages.

@@ -15,8 +15,9 @@ __all__ = ["two_runs"]
 @cache
 def _played(root: Path) -> Path:
     assert debatebench(begin_built(root), "init").code == 0
-    for tag, seed in (("demo", "12345"), ("second", "7")):
-        done = debatebench(root, "run", "--run-tag", tag, "--sample-topics", "1", "--seed", seed)
+    # What is built at the end of the second run has both.
+    for tag, *arguments in (("demo", "--seed", "12345", "--no-build"), ("second", "--seed", "7")):
+        done = debatebench(root, "run", "--run-tag", tag, "--sample-topics", "1", *arguments)
         assert done.code == 0, done.err
     return root
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from debatebench.output.docs.content import describe_relations
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
+from debatebench.transform.create_seeds import create_seed
 from debatebench.transform.graph import select_models
 from debatebench.transform.lineage.column_lineage import column_lineage
 from debatebench.transform.lineage.descriptions import Descriptions
@@ -179,9 +180,17 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         assert con.execute("from seeds.makers").fetchall() == [("a", HOSTILE, None, None)]
 
 
-@given(st.lists(st.tuples(st.text(min_size=1), st.text()), max_size=5))
+@pytest.fixture(scope="module")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database whose table `seeds.pairs` every example replaces."""
+    with duckdb.connect() as connection:
+        connection.execute("create schema seeds")
+        yield connection
+
+
+@given(rows=st.lists(st.tuples(st.text(min_size=1), st.text()), max_size=5))
 def test_what_a_csv_writer_writes_is_what_the_table_holds(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]
+    tmp_path_factory: pytest.TempPathFactory, con: duckdb.DuckDBPyConnection, rows: list[tuple[str, str]]
 ) -> None:
     import csv
 
@@ -190,9 +199,10 @@ def test_what_a_csv_writer_writes_is_what_the_table_holds(
     write_project(folder, {"seeds/pairs.yml": "seeds: [{name: pairs, description: Pairs.}]"})
     with open(folder / "seeds/pairs.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("a", "b"), *rows])
-    with duckdb.connect() as con:
-        build(con, read_project(folder))
-        assert con.execute("from seeds.pairs").fetchall() == [(a, b or None) for a, b in rows]
+    model = read_project(folder).models["seeds.pairs"]
+    assert model.seed is not None
+    create_seed(con, model, model.seed)
+    assert con.execute("from seeds.pairs").fetchall() == [(a, b or None) for a, b in rows]
 
 
 def test_a_byte_order_mark_blank_lines_and_another_delimiter_are_read(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from unittest import mock
 
 import duckdb
 import pytest
+from sql_project import only_sql_models
 
 from debatebench.landing.land import create_raw_tables
 from debatebench.shared.workspace import Workspace
@@ -60,6 +61,14 @@ def built(played: Path, root: Path, sql: dict[str, str] | None = None) -> Path:
     return workspace.database
 
 
+def refreshed(workspace: Workspace) -> tuple[int, int]:
+    """How many SQL models a full refresh builds and leaves."""
+    update = update_warehouse(workspace, [], now=lambda: NOON, full_refresh=True)
+    assert update.build is not None
+    assert update.build.is_complete
+    return len(update.build.built), len(update.build.unchanged)
+
+
 def _in_order(text: str | None) -> str | None:
     """DuckDB writes the columns of EXCLUDE in another order each time."""
     return text and re.sub(r"EXCLUDE \(([^)]*)\)", lambda found: f"EXCLUDE {sorted(found[1].split(', '))}", text)
@@ -103,32 +112,36 @@ def test_a_full_refresh_makes_what_a_first_build_from_the_blank_makes(played: Pa
         con.execute("create or replace view staging.stg_debates as select 1 as wrong; delete from marts.games")
     workspace = Workspace(tmp_path / "first")
 
-    def refreshed() -> tuple[int, int]:
-        update = update_warehouse(workspace, [], now=lambda: NOON, full_refresh=True)
-        assert update.build is not None
-        assert update.build.is_complete
-        return len(update.build.built), len(update.build.unchanged)
-
     with mock.patch.object(blank, "begin_from_blank", wraps=begin_from_blank) as beginning:
-        done = refreshed()
+        refreshed(workspace)
     assert beginning.called
     assert content(first) == expected
-    # What is someone else's stays, and all is built around it.
-    with closing(duckdb.connect(str(first))) as con:
-        con.execute("create table marts.mine as select 5 as x; create macro main.theirs() as 7")
-    assert refreshed() == done
+
+
+@pytest.mark.slow
+def test_a_full_refresh_leaves_what_is_someone_elses_and_builds_all_around_it(
+    played: Path, tmp_path: Path, cache: Path
+):
+    with only_sql_models("marts.games"):
+        first = built(played, tmp_path / "first")
+        done = refreshed(Workspace(tmp_path / "first"))
+        with closing(duckdb.connect(str(first))) as con:
+            con.execute("create table marts.mine as select 5 as x; create macro main.theirs() as 7")
+        assert refreshed(Workspace(tmp_path / "first")) == done
     with closing(duckdb.connect(str(first), read_only=True)) as con:
         assert con.execute("select x + main.theirs() from marts.mine").fetchall() == [(12,)]
 
 
 @pytest.mark.slow
-def test_a_workspace_with_its_own_sql_models_begins_from_the_blank_too(played: Path, tmp_path: Path, warmed: Path):
+def test_a_workspace_with_its_own_sql_models_begins_from_the_blank_too(played: Path, tmp_path: Path, cache: Path):
     sql = {
         "marts/close_debates.sql": "-- One row per debate.\nselect run_tag, debate_id from staging.stg_debates",
         "marts/close_debates.yml": "models: [{name: close_debates, description: Debates.}]",
         "staging/stg_topics.sql": "-- One row per topic.\nselect *, 'mine' as mine from raw.topics",
     }
-    database = built(played, tmp_path / "own", sql)
+    with only_sql_models("marts.leaderboard"), mock.patch.object(blank, "_made", wraps=blank._made) as making:
+        database = built(played, tmp_path / "own", sql)
+    assert making.called
     with closing(duckdb.connect(str(database), read_only=True)) as con:
         assert con.execute("select count(*) from marts.close_debates").fetchall() == [(30,)]
         assert con.execute("select distinct mine from staging.stg_topics").fetchall() == [("mine",)]

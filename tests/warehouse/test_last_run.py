@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import begin_built
 from command_line import debatebench_here
 from exported import land_runs
 from imported import ORIGINAL
 from judged_runs import judged_run
 from report_warehouse import tournament
+from sql_project import only_sql_models
 
 from debatebench.landing.importers.store import add_import
 from debatebench.query.run_tags import pick_run_tag
@@ -35,13 +36,19 @@ def last(workspace: Workspace) -> str:
         return pick_run_tag(con, None)
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
+@pytest.fixture(scope="module")
+def landed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`zeta` landed while the clock was a year ahead, then `alpha`."""
-    workspace = Workspace(begin_built(tmp_path))
-    land(workspace, "zeta", A_YEAR_LATER)
-    land(workspace, "alpha", NOON)
-    return workspace
+    root = tmp_path_factory.mktemp("landed")
+    land(Workspace(root), "zeta", A_YEAR_LATER)
+    land(Workspace(root), "alpha", NOON)
+    return root
+
+
+@pytest.fixture
+def workspace(landed: Path, tmp_path: Path) -> Workspace:
+    """A copy, to be changed."""
+    return Workspace(Path(shutil.copytree(landed, tmp_path / "copied")))
 
 
 def test_the_clock_does_not_decide_which_run_is_the_last(workspace: Workspace) -> None:
@@ -58,7 +65,7 @@ def test_a_rebuild_leaves_the_last_run_the_last(workspace: Workspace, newest: st
 
 
 def test_a_deleted_warehouse_has_the_run_that_was_made_last_as_the_last_again(tmp_path: Path) -> None:
-    workspace = Workspace(begin_built(tmp_path))
+    workspace = Workspace(tmp_path)
     text = ORIGINAL.read_text()
     for year, run_tag in [("2024", "zeta"), ("2025", "alpha"), ("2023", "middle")]:
         made = tmp_path / f"{run_tag}.jsonl"
@@ -86,8 +93,9 @@ def test_a_warehouse_of_an_earlier_version_is_numbered_by_its_times(workspace: W
 
 
 @pytest.mark.slow
+@only_sql_models("marts.leaderboard", "marts.runs")
 def test_a_run_that_judges_stored_debates_is_meant_only_by_name(tmp_path: Path) -> None:
-    workspace = Workspace(begin_built(tmp_path))
+    workspace = Workspace(tmp_path)
     held = list(tournament("held", ("a", "b"), repetitions=1))
     land_runs(workspace, {"held": held, "again": judged_run("again", held)})
     assert last(workspace) == "held"

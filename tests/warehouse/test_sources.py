@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from command_line import Done, debatebench, debatebench_here
 from imported import ORIGINAL
 from site_pages import only_pages
-from two_runs import two_runs  # noqa: F401
+from sql_project import only_sql_models
 
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import write_journal
@@ -27,16 +27,44 @@ Damage = Callable[[Path], object]
 
 
 @pytest.fixture(scope="module")
-def landed(two_runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    """A workspace with the runs `demo` and `second` and the import `old`, all landed and built. Tests only read it."""
-    root = Path(shutil.copytree(two_runs, tmp_path_factory.mktemp("sources") / "workspace"))
-    done = debatebench_here(root, "import", "debatebench", str(ORIGINAL), "--run-tag", "old")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with the runs `demo` and `second` and the import `old`, all landed. Tests only read it."""
+    root = tmp_path_factory.mktemp("sources")
+    assert debatebench(root, "init").code == 0
+    for tag, seed in (("demo", "12345"), ("second", "7")):
+        done = debatebench(root, "run", "--run-tag", tag, "--sample-topics", "1", "--seed", seed, "--no-build")
+        assert done.code == 0, done.err
+    done = debatebench_here(root, "import", "debatebench", str(ORIGINAL), "--run-tag", "old", "--no-build")
     assert done.code == 0, done.err
     return root
 
 
+@pytest.fixture(scope="module")
+def built(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with all SQL models built. Tests only read it."""
+    root = Path(shutil.copytree(played, tmp_path_factory.mktemp("built") / "workspace"))
+    assert debatebench_here(root, "build").code == 0
+    return root
+
+
 @pytest.fixture
-def copied(landed: Path, tmp_path: Path) -> Path:
+def few_sql_models() -> Iterator[None]:
+    """The debates, and one SQL model that cannot be built from every run."""
+    with only_sql_models("marts.debates", "ratings.elo"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def landed(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with few SQL models, all built. Tests only read it."""
+    root = Path(shutil.copytree(played, tmp_path_factory.mktemp("few") / "workspace"))
+    with only_sql_models("marts.debates", "ratings.elo"):
+        assert debatebench_here(root, "build").code == 0
+    return root
+
+
+@pytest.fixture
+def copied(landed: Path, few_sql_models: None, tmp_path: Path) -> Path:
     """A copy, to be changed."""
     return Path(shutil.copytree(landed, tmp_path / "copied"))
 
@@ -336,7 +364,8 @@ def test_the_manifest_of_a_newer_version_is_told_as_newer(copied: Path) -> None:
 # --- what doctor sees -------------------------------------------------------------------------------------------------
 
 
-def test_doctor_finds_every_flipped_block_that_a_query_would_refuse(copied: Path) -> None:
+def test_doctor_finds_every_flipped_block_that_a_query_would_refuse(built: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(built, tmp_path / "copied"))
     path = database_of(copied)
     content = path.read_bytes()
     block = 262_144
@@ -380,7 +409,8 @@ def test_doctor_names_files_that_were_added_to_an_import_and_what_killed_command
     }
 
 
-def test_the_next_report_removes_what_a_killed_one_left(copied: Path) -> None:
+def test_the_next_report_removes_what_a_killed_one_left(built: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(built, tmp_path / "copied"))
     left = copied / "reports" / ".site.new-0123456789abcdef"
     other = copied / "reports" / ".docs.new-0123456789abcdef"
     for folder in (left, other):

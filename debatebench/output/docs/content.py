@@ -14,12 +14,13 @@ from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record
 from debatebench.shared.visible_text import shortened
 from debatebench.transform.lineage.column_lineage import Lineage
-from debatebench.transform.lineage.descriptions import Descriptions
+from debatebench.transform.lineage.descriptions import descriptions_of
 from debatebench.transform.lineage.formats import place
 from debatebench.transform.model_versions import is_prerelease, versions_of
 from debatebench.transform.sql_model import first_comment
 
 if TYPE_CHECKING:
+    from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.lineage.within_query import LineageNode
     from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties, MacroTest, UnitTest
@@ -103,7 +104,7 @@ def spans(text: str) -> list[tuple[str, bool]]:
 
 def describe_relations(project: Project, today: date) -> list[Entry]:
     """Every landed table and SQL model, each after those that it reads. `today` determines what is deprecated."""
-    models, descriptions, lineage = project.models, Descriptions(project), Lineage(project)
+    models, descriptions, lineage = project.models, descriptions_of(project), Lineage(project)
     readers = _reversed({name: model.dependencies for name, model in models.items()})
     unit_tests: dict[str, list[UnitTest]] = {}
     for located in project.unit_tests:

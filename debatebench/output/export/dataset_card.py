@@ -16,11 +16,12 @@ import yaml
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.result_formats import render
 from debatebench.shared.version import __version__
-from debatebench.transform.lineage.descriptions import Descriptions
+from debatebench.transform.lineage.descriptions import descriptions_of
 
 if TYPE_CHECKING:
     from debatebench.output.export.dataset_tables import DatasetTable
     from debatebench.output.export.snapshot import Snapshot
+    from debatebench.transform.lineage.descriptions import Descriptions
 
 _SPLIT = "train"
 _NOTHING = "–"
@@ -47,7 +48,7 @@ def dataset_card(snapshot: Snapshot, license_id: str, rows: Mapping[DatasetTable
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"text": markdown_text, "table": partial(_table, snapshot)}
-    descriptions = Descriptions(snapshot.project)
+    descriptions = descriptions_of(snapshot.project)
     ((models,),) = snapshot.con.execute("select count(*) from warehouse.meta.builds").fetchall()
     listed = [[table.name, count, table.about] for table, count in rows.items()]
     template = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     """Path → text, a file in `models/` or `seeds/` for each YAML file with SQL models or seeds that dbt builds."""
     from debatebench.transform.broken import Broken
-    from debatebench.transform.lineage.descriptions import Descriptions
+    from debatebench.transform.lineage.descriptions import descriptions_of
     from debatebench.transform.load import read_yaml_files, relation_name
 
-    descriptions = Descriptions(project)
+    descriptions = descriptions_of(project)
     texts: dict[str, str] = {}
     files = read_yaml_files(project.files, Broken(skip=False))
     for path, read in each_of("Writing dbt properties", files.items()):
@@ -209,9 +209,9 @@ def _column(column: ColumnProperties, names: DbtNames) -> dict[str, Any]:
 
 def sources_file(project: Project, names: DbtNames) -> str:
     """The text of `sources.yml`: the landed tables, and the tables of SQL models that call a Python function."""
-    from debatebench.transform.lineage.descriptions import Descriptions
+    from debatebench.transform.lineage.descriptions import descriptions_of
 
-    descriptions = Descriptions(project)
+    descriptions = descriptions_of(project)
     raw = {
         "name": "raw",
         "description": "Landed data: one table for each kind of record, keyed by run_tag.",

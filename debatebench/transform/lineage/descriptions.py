@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from debatebench.transform.graph import upstream
@@ -28,6 +28,12 @@ Beside None, they are what an expression chooses among.
 """
 
 _COMPUTED: Sources = (None,)
+
+
+@lru_cache(maxsize=1)
+def descriptions_of(project: Project) -> Descriptions:
+    """The descriptions of a project. Its columns are traced once, however many ask."""
+    return Descriptions(project)
 
 
 class Descriptions:

@@ -52,4 +52,4 @@ def spark_query(
             named = exp.to_table(relation(table.db, table.name), dialect="spark")
             for part in ("catalog", "db", "this"):
                 table.set(part, named.args.get(part))
-    return tree.sql(Spark(), pretty=True, unsupported_level=ErrorLevel.RAISE, comments=False)
+    return tree.sql(Spark(), pretty=True, unsupported_level=ErrorLevel.RAISE, comments=False, copy=False)

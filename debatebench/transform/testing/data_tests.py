@@ -20,7 +20,7 @@ from debatebench.shared.visible_text import visible
 from debatebench.transform.broken import broken_among
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import actual_columns, columns_of_all, contract_breaches, description_gaps
-from debatebench.transform.lineage.descriptions import Descriptions
+from debatebench.transform.lineage.descriptions import descriptions_of
 from debatebench.transform.macros import select_macros
 from debatebench.transform.one_query import check_query, execute_one
 from debatebench.transform.stored_views import stored_views
@@ -29,6 +29,7 @@ from debatebench.transform.testing.generic_tests import Finite, uncertainty_test
 if TYPE_CHECKING:
     import duckdb
 
+    from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SingularTest, SqlModel
@@ -127,12 +128,11 @@ def run_data_tests(
     """
     models = project.models
     chosen = project.select(select)
-    descriptions = Descriptions(project)
     columns = columns_of_all(con)
     tests: list[_Test] = []
     for name in chosen:
         if models[name].alias_of is None:
-            tests += _structure_tests(models[name], columns.get(name), descriptions)
+            tests += _structure_tests(models[name], columns.get(name), descriptions_of(project))
         if models[name].version is None:
             tests += _question_tests(models[name])
         tests += _generic_tests(models[name], columns.get(name, {}))
