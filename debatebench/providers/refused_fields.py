@@ -112,19 +112,19 @@ def _named_in(reply: bytes) -> Iterator[str]:
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     """Every object in an error, also in JSON text: an upstream's error may be passed on as text."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return
-    if isinstance(value, list):
-        for item in value:
-            yield from _objects(item)
-    elif isinstance(value, dict):
-        yield value
-        for key, item in value.items():
-            if key not in _ECHOES:
-                yield from _objects(item)
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                continue
+        if isinstance(value, list):
+            waiting += reversed(value)
+        elif isinstance(value, dict):
+            yield value
+            waiting += [value[key] for key in reversed(value) if key not in _ECHOES]
 
 
 def _by_name(error: dict[str, Any]) -> Iterator[str]:

@@ -58,7 +58,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A workspace with three debates of two sides and one of four teams, and two judges at a server."""
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
-        root = stored_workspace(tmp_path, server.url, judges=2, two_sided=3)
+        root = stored_workspace(tmp_path, server.url, judges=2, two_sided=3, is_built=True)
         yield root, server
 
 
@@ -157,7 +157,7 @@ def test_repeated_debates_are_shown_in_both_orders_and_the_odd_trial_in_half_of_
 def test_a_run_that_has_begun_keeps_the_orders_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
-        root = stored_workspace(tmp_path, server.url, judges=2, judge=", token_limit: 100", two_sided=0)
+        root = stored_workspace(tmp_path, server.url, judges=2, judge=", token_limit: 100", two_sided=0, is_built=True)
         assert judge(root, "judged", "--repeat", "2", "--swap-order", "--max-cost", "0", "--no-build").code == 5
         _show_con_first(root / "warehouse" / "journal" / "judged.jsonl")
         begin_built(root)
@@ -338,7 +338,7 @@ def test_a_run_that_has_begun_keeps_its_source_and_its_judges(stored: Any, tmp_p
 def test_doctor_says_how_an_unfinished_judged_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
-        root = stored_workspace(tmp_path, server.url, judge=", token_limit: 100", two_sided=0)
+        root = stored_workspace(tmp_path, server.url, judge=", token_limit: 100", two_sided=0, is_built=True)
         assert judge(root, "judged", "--max-cost", "0").code == 5
     (found,) = json.loads(debatebench_here(root, "doctor", "--format", "json").out)
     assert "`debatebench retry judged` goes on with it." in str(found)

@@ -388,12 +388,12 @@ def test_a_method_is_one_coroutine_its_prompts_and_one_line(tmp_path: Path, monk
         estimated = {row["id"]: row for row in json.loads(planned.out)}
         assert [row["calls"] for row in estimated.values()] == [4, 4]
         assert server.requests == []
-        stopped = debatebench_here(root, *judging, "--max-cost", "0.006", "--concurrency", "1")
+        stopped = debatebench_here(root, *judging, "--max-cost", "0.006", "--concurrency", "1", "--no-build")
         assert stopped.code != 0
         assert 0 < len(server.requests) < 8
-        done = debatebench_here(root, *judging)
+        done = debatebench_here(root, *judging, "--no-build")
         assert done.code == 0, done.err
-        assert debatebench_here(root, *judging).code == 0
+        assert debatebench_here(root, *judging, "--no-build").code == 0
         assert len(server.requests) == len({received.body for received in server.requests}) == 8
         other = debatebench_here(root, "judge", "stored", "--as", "other", "--judge-method", "direct")
         assert other.code == 0, other.err

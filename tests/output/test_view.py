@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from report_warehouse import HOSTILE, NOON, make_warehouse, tournament
 from serving import ServedCommand
 from site_browser import Watched, chromium, violations, watched
 from site_pages import keep_pages
-from started_run import start
+from started_run import Started, start
 from tournament import good_answers, write_workspace
 
 from debatebench.output.view.playing import KILLED, ProgressFiles
@@ -243,7 +242,7 @@ class Gate:
 
 
 @contextmanager
-def held_run(root: Path, after: int) -> Iterator[tuple[subprocess.Popen[str], Gate]]:
+def held_run(root: Path, after: int) -> Iterator[tuple[Started, Gate]]:
     """A run of 12 debates and 48 calls that waits for its answers after this many. Sites of it have few pages."""
     gate = Gate(after)
     with FakeProvider(gate) as server:
@@ -259,7 +258,7 @@ def held_run(root: Path, after: int) -> Iterator[tuple[subprocess.Popen[str], Ga
             process.communicate()
 
 
-def wait_until_begun(root: Path, process: subprocess.Popen[str]) -> None:
+def wait_until_begun(root: Path, process: Started) -> None:
     while not (Workspace(root).progress / "tiny.json").exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)

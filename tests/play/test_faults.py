@@ -49,6 +49,7 @@ from fake_provider import (
     status,
 )
 from patience import LONGEST_WAIT_S
+from started_run import start
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
@@ -732,33 +733,16 @@ def test_hostile_characters_of_a_judge_go_through_journal_and_landing(tmp_path: 
 # --- C: processes, files, clocks -------------------------------------------------------------------------------------
 
 
-def play_with(root: Path, patch: str) -> subprocess.CompletedProcess[str]:
-    """The run in a process whose `os` behaves as `patch` says."""
-    program = f"import os, signal, sys\n{patch}\nfrom debatebench.cli.app import run_app\nrun_app(sys.argv[1:])"
-    return subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            program,
-            "--root",
-            str(root),
-            "run",
-            "--run-tag",
-            "tiny",
-            "--concurrency",
-            "3",
-            "--no-build",
-        ],
-        env={**os.environ, "TINY_API_KEY": KEY},
-        capture_output=True,
-        text=True,
-    )
+def play_with(root: Path, patch: str) -> int:
+    """The exit code of the run in a process whose `os` behaves as `patch` says."""
+    return start(root, "--concurrency", "3", "--no-build", patch=patch).wait()
 
 
 def die_at_sync(number: int, *, before: bool) -> str:
     """A process that syncs as often as it can, and kills itself at its n-th sync, before or after it is done."""
     order = "die(); sync(fd)" if before else "sync(fd); die()"
     return (
+        "import os, signal\n"
         "count, sync = [0], os.fdatasync\n"
         f"def die():\n    count[0] += 1\n    count[0] == {number} and os.kill(os.getpid(), signal.SIGKILL)\n"
         f"def hooked(fd):\n    {order}\n"
@@ -777,7 +761,7 @@ def test_a_kill_between_the_reply_and_its_sync(tmp_path: Path):
     """The line left the process, so it survives the kill; where the power goes too, it is asked again and listed."""
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
-        assert play_with(root, die_at_sync(6, before=True)).returncode == -signal.SIGKILL
+        assert play_with(root, die_at_sync(6, before=True)) == -signal.SIGKILL
         server.wait_until_idle()
         kept, asked = responses(root), len(server.requests)
         assert kept
@@ -800,7 +784,7 @@ def test_a_kill_after_the_sync_buys_nothing_again(tmp_path: Path):
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
         for number in (2, 4, 6):
-            assert play_with(root, die_at_sync(number, before=False)).returncode == -signal.SIGKILL
+            assert play_with(root, die_at_sync(number, before=False)) == -signal.SIGKILL
         server.wait_until_idle()
         kept, asked = responses(root), len(server.requests)
         assert run(root).complete == 12

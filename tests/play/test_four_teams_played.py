@@ -15,7 +15,7 @@ import pytest
 from fake_provider import FakeProvider, Received, answer, delayed
 from started_run import start, wait_until_asked
 from tournament import good_answers, is_judge, play, write_workspace
-from whole_marts import marts
+from whole_marts import landed
 
 from debatebench.journal.reading import read_journal
 from debatebench.query.drawn_debates import debate_document
@@ -96,7 +96,7 @@ def test_a_debater_reads_the_speeches_under_their_teams_and_a_judge_the_rules(tm
         return good_answers(received)
 
     with FakeProvider(kept) as server:
-        root = write_workspace(tmp_path, server, debaters=4, is_built=False)
+        root = write_workspace(tmp_path, server, debaters=4)
         topics = json.loads((root / "configs" / "topics.json").read_text())[:1]
         (root / "configs" / "topics.json").write_text(json.dumps(topics))
         assert play(root, *FORMAT, "--no-balanced-sides", "--no-build").code == 0
@@ -119,7 +119,7 @@ def test_a_team_that_refuses_voids_the_debate_and_its_side_is_named(tmp_path: Pa
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server, debaters=4)
-        done = play(root, *FORMAT)
+        done = play(root, *FORMAT, "--no-build")
         asked = len(server.requests)
         assert play(root, "--no-build").code == 0
         assert len(server.requests) == asked
@@ -133,22 +133,22 @@ def test_a_team_that_refuses_voids_the_debate_and_its_side_is_named(tmp_path: Pa
     assert found == [("void", 8, 8)]
 
 
-def test_a_run_that_is_killed_ten_times_has_the_journal_and_the_numbers_of_a_calm_one(tmp_path: Path, calm: Path):
+def test_a_run_that_is_killed_ten_times_has_the_journal_and_the_rows_of_a_calm_one(tmp_path: Path, calm: Path):
     draw = random.Random(34)
     with FakeProvider(lambda received: delayed(0.01, good_answers(received))) as server:
         root = write_workspace(tmp_path, server, debaters=8)
         for _ in range(KILLS):
-            process = start(root, *FORMAT, "--concurrency", str(SLOTS))
+            process = start(root, *FORMAT, "--concurrency", str(SLOTS), "--no-build")
             assert wait_until_asked(server, process, len(server.requests) + draw.randint(1, CALLS // KILLS - SLOTS))
             process.send_signal(signal.SIGKILL)
             process.communicate()
-        done = play(root, "--concurrency", str(SLOTS))
+        done = play(root, "--concurrency", str(SLOTS), "--no-build")
         assert done.code == 0, done.err
         questions = Counter(received.body for received in server.requests)
     assert len(questions) == CALLS
     assert sum(count - 1 for count in questions.values()) <= KILLS * SLOTS
     assert outcomes(root) == outcomes(calm)
-    assert marts(root) == marts(calm)
+    assert landed(root) == landed(calm)
 
 
 def outcomes(root: Path) -> dict[str, Any]:

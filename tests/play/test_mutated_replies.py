@@ -171,7 +171,8 @@ def play(path: Path, provider: Mutant) -> dict[str, str]:
                 journal,
                 resume,
                 lambda _: provider,
-                pacing=Pacing(64, [member], has_answered=lambda _: True),
+                # All at once, so that few syncs are waited for.
+                pacing=Pacing(len(provider.replies), [member], has_answered=lambda _: True),
                 now=lambda: NOON,
                 progress=Progress(),
                 policy=ONCE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -66,11 +67,14 @@ def right(usage: dict[str, Any]) -> Decimal:
     return PROMPT * (usage["prompt_tokens"] - cached) + CACHED * cached + COMPLETION * usage["completion_tokens"]
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A workspace with the run `tiny` as an older version left it, and the run `later`, played at all prices."""
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with the run `tiny` as an older version left it, and the run `later`, played at all prices.
+
+    Tests only read it.
+    """
     with FakeProvider(caching) as server:
-        root = write_workspace(tmp_path / "old", server)
+        root = write_workspace(tmp_path_factory.mktemp("left"), server)
         for name in ("models", "judges"):
             path = root / "configs" / f"{name}.yaml"
             path.write_text(path.read_text().replace("trust_reported_cost: true, ", ""))
@@ -91,6 +95,12 @@ def old(tmp_path: Path) -> Path:
     done = debatebench(root, "land", "--replace")
     assert done.code == 0, done.err
     return root
+
+
+@pytest.fixture
+def old(left: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return Path(shutil.copytree(left, tmp_path / "old"))
 
 
 def costs(root: Path, run_tag: str = "tiny") -> tuple[Any, ...]:
@@ -117,7 +127,7 @@ def test_an_older_run_is_priced_again_from_its_stored_replies(old: Path):
         old, "select distinct unpriced_reason, cached_tokens > 0 from raw.calls where run_tag = 'tiny' and cost is null"
     ) == [("no price of cached_prompt tokens", True)]
     # With it, it is.
-    done = debatebench(old, "land", "--reparse", "--prices", str(old / "configs" / "models.yaml"))
+    done = debatebench(old, "land", "--reparse", "--prices", str(old / "configs" / "models.yaml"), "--no-build")
     assert done.code == 0, done.err
     done = debatebench(old, "land", "--reparse", "--prices", str(old / "configs" / "judges.yaml"))
     assert done.code == 0, done.err
@@ -134,11 +144,14 @@ def test_pricing_again_changes_nothing_the_second_time_and_the_run_knows_its_new
     prices = old / "prices.yaml"
     lists = [(old / "configs" / f"{name}.yaml").read_text().partition("\n")[2] for name in ("models", "judges")]
     prices.write_text("models:\n" + "".join(lists))
-    done = debatebench(old, "land", "--reparse", "--run-tag", "tiny", "--prices", str(prices), "--format", "csv")
+    done = debatebench(
+        old, "land", "--reparse", "--run-tag", "tiny", "--prices", str(prices), "--format", "csv", "--no-build"
+    )
     assert done.code == 0, done.err
     assert "debater-0" in done.out
     size = journal.stat().st_size
-    assert debatebench(old, "land", "--reparse", "--run-tag", "tiny", "--prices", str(prices)).code == 0
+    again = ("land", "--reparse", "--run-tag", "tiny", "--prices", str(prices), "--no-build")
+    assert debatebench(old, *again).code == 0
     # Prices that were named once are kept.
     assert reprice_run(journal) == []
     assert journal.stat().st_size == size
@@ -158,9 +171,9 @@ def test_pricing_again_changes_nothing_the_second_time_and_the_run_knows_its_new
     assert ours
 
 
-def test_only_the_prices_of_the_runs_differ_before(old: Path):
+def test_only_the_prices_of_the_runs_differ_before(left: Path):
     ours, theirs = (
-        set(stored_rows(old, f"select item, part, value from raw.run_settings where run_tag = '{tag}'"))
+        set(stored_rows(left, f"select item, part, value from raw.run_settings where run_tag = '{tag}'"))
         for tag in ("tiny", "later")
     )
     assert {item for item, _, _ in ours ^ theirs} == {"prices"}

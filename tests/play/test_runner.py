@@ -18,12 +18,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from command_line import Done, debatebench
+from command_line import Done, debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, error_in_200, hang_up, status
 from patience import LONGEST_WAIT_S
+from site_pages import only_pages
 from started_run import start, wait_until_asked
 from tournament import KEY, TOPICS, good_answers, is_judge, play, sometimes, verdict_text, write_workspace
-from whole_marts import Marts, marts
+from whole_marts import Marts, landed, marts
 
 from debatebench import providers
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
@@ -38,7 +39,7 @@ from debatebench.play.runner import play_run
 from debatebench.providers.base import Reply, Request, TimeLimits
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.hashing import hash_of
-from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace, packaged
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +60,11 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert done.code == 0, done.err
         assert len(server.requests) == CALLS
     return root
+
+
+@pytest.fixture(scope="module")
+def undisturbed_rows(undisturbed: Path) -> Marts:
+    return landed(undisturbed)
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +286,8 @@ def test_a_debater_that_refuses_loses_by_forfeit_where_the_configuration_says_so
     assert rows(root, "select count_complete, count_void, count_forfeits, count_decided from marts.runs") == [
         (4, 0, 8, 12)
     ]
-    assert debatebench(root, "test").code == 0
+    knowing = [f"--select={path.stem}" for path in packaged("sql").rglob("*.sql") if "forfeit" in path.read_text()]
+    assert debatebench(root, "test", *knowing).code == 0
 
 
 def test_a_forfeit_lowers_the_rating_of_the_side_that_refused_and_raises_the_others(forfeited: tuple[Path, Done]):
@@ -329,12 +336,13 @@ def test_every_place_that_shows_a_forfeited_debate_says_so(forfeited: tuple[Path
     findings = debatebench(root, "doctor").out
     assert "lost by forfeit, by pro: " in findings
     assert "lost by forfeit, by con: " in findings
-    assert debatebench(root, "report").code == 0
+    with only_pages("index", "results"):
+        assert debatebench_here(root, "report").code == 0
     pages = root / "reports" / "site" / "runs" / "tiny"
     assert "8 rated debates are forfeits" in (pages / "index.html").read_text()
 
 
-def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Path, undisturbed_marts: Marts):
+def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Path, undisturbed_rows: Marts):
     broken = [True]
 
     def script(received: Received) -> Behaviour:
@@ -344,7 +352,7 @@ def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Pat
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        done = play(root)
+        done = play(root, "--no-build")
         assert done.code == 5
         assert "6 of 12" in done.error_line
         assert "The model is being moved" in done.err
@@ -352,12 +360,12 @@ def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Pat
         asked = len(server.requests)
         assert play(root, "--no-build").code == 5
         assert len(server.requests) == asked
-        assert play(root, "--retry-failed").code == 0
+        assert play(root, "--no-build", "--retry-failed").code == 0
         assert len(server.requests) == asked + CALLS // 2
-    assert marts(root) == undisturbed_marts
+    assert landed(root) == undisturbed_rows
 
 
-def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Path, undisturbed_marts: Marts):
+def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Path, undisturbed_rows: Marts):
     accepted: list[bool] = []
 
     def script(received: Received) -> Behaviour:
@@ -368,7 +376,7 @@ def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Pa
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        done = play(root, "--concurrency", "2")
+        done = play(root, "--no-build", "--concurrency", "2")
         assert done.code == 1
         assert "TINY_API_KEY" in done.error_line
         assert 10 < len(server.requests) <= 12
@@ -380,7 +388,7 @@ def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Pa
         assert KEY not in text
     for path in root.rglob("*"):
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
-    assert marts(root) == undisturbed_marts
+    assert landed(root) == undisturbed_rows
 
 
 # --- kills and interrupts -------------------------------------------------------------------------------------------
@@ -391,7 +399,7 @@ def questions(server: FakeProvider) -> Counter[str]:
 
 
 def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight(
-    tmp_path: Path, undisturbed_marts: Marts
+    tmp_path: Path, undisturbed_rows: Marts
 ):
     slots = 4
     draw = random.Random(7)
@@ -399,7 +407,7 @@ def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight
         root = write_workspace(tmp_path, server)
         kills = 0
         while True:
-            process = start(root, "--concurrency", str(slots))
+            process = start(root, "--no-build", "--concurrency", str(slots))
             if not wait_until_asked(server, process, len(server.requests) + draw.randint(1, 12)):
                 break
             process.send_signal(signal.SIGKILL)
@@ -413,7 +421,7 @@ def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight
         assert twice <= kills * slots
     assert rows(root, "select count(*) from raw.calls where status = 'answered'") == [(CALLS,)]
     assert rows(root, "select count(*) from raw.calls where status = 'ambiguous'")[0][0] <= kills * slots
-    assert marts(root) == undisturbed_marts
+    assert landed(root) == undisturbed_rows
 
 
 def test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130(tmp_path: Path, undisturbed_marts: Marts):
@@ -459,7 +467,7 @@ def test_a_second_runner_of_the_same_tag_makes_no_call(tmp_path: Path):
         assert len(server.requests) == CALLS
 
 
-def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path: Path, undisturbed_marts: Marts):
+def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path: Path, undisturbed_rows: Marts):
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
         assert play(root, "--no-build").code == 0
@@ -467,8 +475,8 @@ def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path
         lines = journal.read_bytes().splitlines(keepends=True)
         journal.write_bytes(b"".join(lines[:80]) + lines[80][:-7])
         (root / "warehouse" / "debatebench.duckdb").unlink()
-        assert play(root).code == 0
-        assert marts(root) == undisturbed_marts
+        assert play(root, "--no-build").code == 0
+        assert landed(root) == undisturbed_rows
         asked = len(server.requests)
         journal.write_bytes(b"".join(lines[:40]) + lines[41])
         with journal.open("ab") as file:
@@ -503,7 +511,7 @@ def test_requests_are_never_more_than_the_limit_and_intents_come_first(tmp_path:
             assert event.data["call_id"] in seen
 
 
-def test_a_run_goes_on_under_other_limits(tmp_path: Path, undisturbed_marts: Marts):
+def test_a_run_goes_on_under_other_limits(tmp_path: Path, undisturbed_rows: Marts):
     with FakeProvider(lambda received: delayed(0.02, good_answers(received))) as server:
         root = write_workspace(tmp_path, server)
         process = start(root, "--concurrency", "6", "--no-build")
@@ -516,10 +524,10 @@ def test_a_run_goes_on_under_other_limits(tmp_path: Path, undisturbed_marts: Mar
             path = root / "configs" / name
             path.write_text("limits: {http: {max_concurrency: 1}}\n" + path.read_text())
         server.most_in_flight = 0
-        assert play(root, "--concurrency", "6").code == 0
+        assert play(root, "--no-build", "--concurrency", "6").code == 0
         assert server.most_in_flight == 1
         assert len(server.requests) == CALLS
-    assert marts(root) == undisturbed_marts
+    assert landed(root) == undisturbed_rows
 
 
 # --- the limits and habits of the machine -----------------------------------------------------------------------------

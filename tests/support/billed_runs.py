@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -18,8 +15,8 @@ from random import Random
 from typing import Any
 
 from fake_provider import JSON_TYPE, Behaviour, FakeProvider, Received, body, cut, delayed, hang_up, html, status
-from started_run import wait_until_asked
-from tournament import KEY, is_judge, verdict_text, write_workspace
+from started_run import Started, start, wait_until_asked
+from tournament import is_judge, verdict_text, write_workspace
 
 from debatebench.landing.journal_records import journal_records
 from debatebench.shared.records import Call
@@ -33,12 +30,9 @@ PRICES = {
 TOKEN_LIMIT = 500
 _LATENCY_S = 0.03
 # The waits between attempts are not what is tested.
-_PROGRAM = """
-import sys
+_PATCH = """
 from debatebench.play.retries import RetryPolicy
 RetryPolicy.wait_s = lambda *_: 0.001
-from debatebench.cli.app import run_app
-run_app(sys.argv[1:])
 """
 
 
@@ -167,9 +161,6 @@ def billed_run(root: Path, seed: int) -> BilledRun:
     )
 
 
-def _start(root: Path, options: list[str]) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", _PROGRAM, "--root", str(root), "run", "--run-tag", "tiny", "--no-build"]
-    command += ["--max-failures-in-a-row", "0", "--max-ambiguous-retries", "6", *options]
-    return subprocess.Popen(
-        command, env={**os.environ, "TINY_API_KEY": KEY}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+def _start(root: Path, options: list[str]) -> Started:
+    usual = ("--no-build", "--max-failures-in-a-row", "0", "--max-ambiguous-retries", "6")
+    return start(root, *usual, *options, patch=_PATCH)

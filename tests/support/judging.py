@@ -5,10 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -17,9 +14,9 @@ from typing import Any
 
 import duckdb
 import yaml
-from built_warehouse import begin_built
 from command_line import Done, debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer
+from started_run import Started
 
 KEY = "sk-canary-77b1d0c2"
 DIMENSIONS = ("argument", "source")
@@ -110,9 +107,14 @@ def _write(
     (folder / "speech" / f"{name}.yml").write_text(yaml.safe_dump(said, allow_unicode=True))
 
 
-def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", **debates: Any) -> Path:
-    """A workspace whose built warehouse has the stored debates as run `stored`, and judges at `url`."""
-    shutil.copytree(_stored(**debates), root, dirs_exist_ok=True)
+def stored_workspace(
+    root: Path, url: str, *, judges: int = 1, judge: str = "", is_built: bool = False, **debates: Any
+) -> Path:
+    """A workspace whose warehouse has the stored debates as run `stored`, and judges at `url`.
+
+    Unless `is_built`, it has no SQL models, without which commands open it faster.
+    """
+    shutil.copytree(_stored(is_built, **debates), root, dirs_exist_ok=True)
     configs = root / "configs"
     configs.mkdir()
     (configs / "config.yaml").write_text(CONFIG)
@@ -128,14 +130,13 @@ def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", 
 
 
 @cache
-def _stored(**debates: Any) -> Path:
-    """Those debates in a workspace that is imported and built once."""
-    folder = tempfile.mkdtemp(prefix="stored-debates-")
-    atexit.register(shutil.rmtree, folder)
-    root = begin_built(Path(folder))
-    done = debatebench_here(
-        root, "import", "panelbench", str(write_debates(root / "debates", **debates)), "--run-tag", "stored"
-    )
+def _stored(is_built: bool, **debates: Any) -> Path:
+    """Those debates in a workspace that is imported once."""
+    root = Path(tempfile.mkdtemp(prefix="stored-debates-"))
+    atexit.register(shutil.rmtree, root)
+    folder = write_debates(root / "debates", **debates)
+    options = ("--run-tag", "stored", *([] if is_built else ["--no-build"]))
+    done = debatebench_here(root, "import", "panelbench", str(folder), *options)
     assert done.code == 0, done.err
     return root
 
@@ -145,15 +146,9 @@ def judge(root: Path, tag: str, *arguments: str) -> Done:
     return debatebench(root, "judge", "stored", "--as", tag, *arguments, environ={"TINY_API_KEY": KEY})
 
 
-def start_judging(root: Path, tag: str, *arguments: str) -> subprocess.Popen[str]:
+def start_judging(root: Path, tag: str, *arguments: str) -> Started:
     """The same, without waiting for its end."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "debatebench", "--root", str(root), "judge", "stored", "--as", tag, *arguments],
-        env={**os.environ, "TINY_API_KEY": KEY},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return Started("--root", str(root), "judge", "stored", "--as", tag, *arguments, key=KEY)
 
 
 def analysis_of(received: Received) -> str:

@@ -60,8 +60,14 @@ class Begun:
     def exit_code(self, timeout: float | None = None) -> int:
         """Wait at most so many seconds for its end; minus the number of a signal that ended it."""
         with self._connection:
-            self._connection.settimeout(timeout)
-            return int(self._connection.recv(64))
+            return self.waited_for(timeout)
+
+    def waited_for(self, timeout: float | None) -> int:
+        """The same for a caller that may ask again after a `TimeoutError`, or a `BlockingIOError` without any wait."""
+        self._connection.settimeout(timeout)
+        code = int(self._connection.recv(64))
+        self._connection.close()
+        return code
 
 
 @cache

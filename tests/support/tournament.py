@@ -34,11 +34,11 @@ TOPICS = [
 
 
 def write_workspace(
-    root: Path, server: FakeProvider, *, debaters: int = 3, judges: int = 4, is_built: bool = True
+    root: Path, server: FakeProvider, *, debaters: int = 3, judges: int = 4, is_built: bool = False
 ) -> Path:
     """A workspace with three debaters: 12 debates of 2 turns and 2 verdicts, so 48 calls when nothing fails.
 
-    With `is_built`, its SQL models are built before anything has landed.
+    With `is_built`, it has a warehouse before anything has landed, which every command then opens and copies.
     """
     configs = root / "configs"
     configs.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Every mart and rating of a run, for comparing two runs that had the same answers."""
+"""All that landed of a run, or every mart and rating, for comparing two runs that had the same answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,19 @@ MAY_DIFFER = re.compile(
 # of them may have been billed. Calls are counted by their attempts.
 MAY_DIFFER_WHOLLY = {"marts.calls", "marts.debater_value", "marts.judge_value", "marts.rank_costs"}
 
+DISTURBED = {"created_at", "sent_at", "duration_ms", "latency_ms", "panel_latency_ms", "attempt"}
+
 Marts = dict[str, list[tuple[object, ...]]]
+
+
+def landed(root: Path) -> Marts:
+    """Every row of `raw`, apart from times and attempts that gave no answer. All marts are made of it."""
+    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        names = con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
+        rows = {name: con.table(f"raw.{name}") for (name,) in names}
+        rows["calls"] = rows["calls"].filter("status = 'answered'")
+        kept = {name: [column for column in each.columns if column not in DISTURBED] for name, each in rows.items()}
+        return {name: each.select(*kept[name]).order("all").fetchall() for name, each in rows.items()}
 
 
 def marts(root: Path) -> Marts:
