@@ -208,8 +208,8 @@ def test_after_a_whole_run_through_a_proxy_no_file_page_export_or_message_holds_
         }
         said = []
         for command in (
-            ("run", "--run-tag", "tiny", "--no-input", "-y", "--log-failed-judges", "--no-build"),
-            ("retry", "tiny", "--no-build"),
+            ("run", "--run-tag", "tiny", "--no-input", "-y", "--log-failed-judges"),
+            ("retry", "tiny"),
             ("land", "--reparse"),
             ("doctor", "--all"),
             ("query", "from raw.calls"),

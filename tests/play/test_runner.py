@@ -18,6 +18,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from built_warehouse import packaged_project
 from command_line import Done, debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, error_in_200, hang_up, status
 from patience import LONGEST_WAIT_S
@@ -39,7 +40,8 @@ from debatebench.play.runner import play_run
 from debatebench.providers.base import Reply, Request, TimeLimits
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.hashing import hash_of
-from debatebench.shared.workspace import Workspace, packaged
+from debatebench.shared.workspace import Workspace
+from debatebench.transform.testing.data_tests import run_data_tests
 
 pytestmark = pytest.mark.slow
 
@@ -286,8 +288,9 @@ def test_a_debater_that_refuses_loses_by_forfeit_where_the_configuration_says_so
     assert rows(root, "select count_complete, count_void, count_forfeits, count_decided from marts.runs") == [
         (4, 0, 8, 12)
     ]
-    knowing = [f"--select={path.stem}" for path in packaged("sql").rglob("*.sql") if "forfeit" in path.read_text()]
-    assert debatebench(root, "test", *knowing).code == 0
+    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        results = run_data_tests(con, packaged_project())
+    assert [str(result) for result in results if result.status != "pass"] == []
 
 
 def test_a_forfeit_lowers_the_rating_of_the_side_that_refused_and_raises_the_others(forfeited: tuple[Path, Done]):
