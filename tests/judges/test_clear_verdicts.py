@@ -157,6 +157,7 @@ def test_an_earlier_answer_counts_where_the_last_one_cannot_be_read(tmp_path: Pa
     assert reparse_run(journal) == []
 
 
+@pytest.mark.slow
 def test_a_debater_that_calls_a_tool_has_given_no_speech(tmp_path: Path):
     def script(received: Received) -> Behaviour:
         return body({**completion_body(), **in_tool_call('{"speech": "Cars kill."}')})

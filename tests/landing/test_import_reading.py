@@ -59,6 +59,7 @@ def test_a_line_means_the_same_read_quickly_and_slowly(record: Any):
 
 @settings(deadline=None)
 @given(st.lists(mutated_debates(), max_size=5))
+@pytest.mark.slow
 def test_a_kept_debate_is_compared_by_what_was_first_read_of_it(records: list[Any]):
     importer = importer_of("debatebench")
     with tempfile.TemporaryDirectory() as folder:
@@ -75,6 +76,7 @@ def test_a_kept_debate_is_compared_by_what_was_first_read_of_it(records: list[An
 
 @settings(deadline=None)
 @given(st.lists(mutated_debates(), max_size=5))
+@pytest.mark.slow
 def test_an_accepted_line_is_read_as_it_was_when_it_was_new(records: list[Any]):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.jsonl"

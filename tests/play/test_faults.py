@@ -496,6 +496,7 @@ def test_what_never_left_is_tried_again_and_costs_nothing(tmp_path: Path):
     assert_nowhere(CANARY, tmp_path, "".join(traceback.format_exception(ended.value)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize(("does", "generation"), [(silence(sends_head=True), "gen-slow"), (drip(0.02), None)])
 def test_no_answer_in_time_is_ambiguous_and_its_generation_kept(
@@ -567,6 +568,7 @@ def records(root: Path, kind: type[Any]) -> list[Any]:
     return [record for record in journal_records(path) if isinstance(record, kind)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wire")
 def test_a_provider_that_never_recovers_leaves_debates_unscored(tmp_path: Path):
     def script(received: Received) -> Behaviour:

@@ -541,6 +541,7 @@ def _full_backlog() -> Iterator[int]:
             each.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wire")
 def test_a_request_that_never_left_as_a_whole_was_not_sent() -> None:
     request = Request("fake/model", (Message("user", "x" * 40_000_000),))
@@ -586,10 +587,14 @@ TROUBLE: dict[str, fake.Behaviour] = {
     "html": fake.html(),
     "leading blanks": fake.body(b" " * 100 + json.dumps(fake.completion_body()).encode()),
 }
+UNTIL_THE_LIMIT = ("silent", "silent after the head", "one byte at a time")
 
 
 @pytest.mark.usefixtures("wire")
-@pytest.mark.parametrize("behaviour", TROUBLE.values(), ids=TROUBLE)
+@pytest.mark.parametrize(
+    "behaviour",
+    [pytest.param(TROUBLE[name], id=name, marks=[pytest.mark.slow] * (name in UNTIL_THE_LIMIT)) for name in TROUBLE],
+)
 @pytest.mark.parametrize("is_reused", [False, True], ids=["new connection", "reused connection"])
 def test_to_send_once_is_one_request_at_the_server_whatever_comes(behaviour: fake.Behaviour, is_reused: bool) -> None:
     async def work(provider: OpenAICompatible) -> None:
@@ -669,6 +674,7 @@ def test_the_status_of_an_error_counts_even_when_its_body_is_cut(code: int, kind
     assert (failure.kind, failure.http_status) == (kind, code), "half an error of its own does not show whose it is"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("behaviour", [fake.silence(), fake.silence(sends_head=True), fake.drip(0.02)])
 def test_no_whole_answer_by_the_deadline_is_ambiguous(behaviour: fake.Behaviour) -> None:
@@ -677,6 +683,7 @@ def test_no_whole_answer_by_the_deadline_is_ambiguous(behaviour: fake.Behaviour)
     assert str(failure) == "openrouter gave no whole answer within 0.8 s."
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wire")
 def test_the_generation_id_of_an_answer_that_never_came_is_kept() -> None:
     assert failure_of(fake.silence(sends_head=True), deadline_s=0.8).generation_id == "gen-slow"

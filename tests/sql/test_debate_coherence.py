@@ -31,6 +31,8 @@ from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
+pytestmark = pytest.mark.slow
+
 CHECK = "+debate_coherence"
 ROUNDS = (("pro", "opening"), ("con", "response"), ("pro", "rebuttal"), ("con", "closing"))
 SPEECH = "We hold that the motion is right, because the costs of doing nothing fall on those who did not choose them."

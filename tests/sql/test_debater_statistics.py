@@ -23,6 +23,8 @@ from debatebench.stats import power
 from debatebench.stats.distributions import t_two_sided_p
 from debatebench.transform.build import build
 
+pytestmark = pytest.mark.slow
+
 MODELS = (
     "debater_topics",
     "debater_statistics",

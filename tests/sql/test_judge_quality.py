@@ -37,6 +37,8 @@ from debatebench.stats.quality import prediction_quality, rmse
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests
 
+pytestmark = pytest.mark.slow
+
 MODELS = (
     "judge_consistency",
     "panelbench_main",

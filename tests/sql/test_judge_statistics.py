@@ -47,6 +47,8 @@ from debatebench.shared.records import (
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.build import build
 
+pytestmark = pytest.mark.slow
+
 Biases = dict[tuple[str, str], dict[str, Any]]
 Mirrored = dict[str, dict[str, Any]]
 

@@ -18,6 +18,8 @@ from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
+pytestmark = pytest.mark.slow
+
 METHODS = {"judge-a": "dimensional_v1", "judge-b": "chronological_v1"}
 
 

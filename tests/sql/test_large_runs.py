@@ -23,6 +23,8 @@ from debatebench.stats.distributions import t_quantile
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.project import Project
 
+pytestmark = pytest.mark.slow
+
 # (cluster, ratings in ascending order, how many panels gave them)
 Patterns = Sequence[tuple[str, Sequence[int], int]]
 Point = tuple[int, ...]
@@ -231,7 +233,6 @@ def test_differences_of_large_scores_do_not_overflow(project: Project) -> None:
 # As many rows
 
 
-@pytest.mark.slow
 def test_ten_million_verdicts_have_the_alpha_of_exact_fractions(project: Project) -> None:
     """Winners by ten million verdicts; scores on one dimension in every third debate. Both repeat after 30 debates."""
     period, periods, size = 30, 111_112, 3

@@ -17,6 +17,8 @@ from debatebench.shared.records import Debate, Participant, Record, Run, Verdict
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 
+pytestmark = pytest.mark.slow
+
 Led = Callable[[Debate, int], bool]
 """(attacked debate, its number) → does the judge follow the attack?"""
 

@@ -22,6 +22,8 @@ from debatebench.stats.distributions import t_quantile
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("people_agreement", "people_differences", "weakness_detection", "judge_profile", "weakness_confusion")
 TYPES = tuple(WEAK_DIMENSIONS)
 

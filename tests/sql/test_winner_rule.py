@@ -26,6 +26,8 @@ from debatebench.transform.build import build
 from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 1, 1, 12)
 POINTS = {"pro": (7, 5), "con": (5, 7), "tie": (6, 6)}
 TOPICS = {"t1": "law", "t2": "law", "t3": "art", "t4": "art", "t5": None}
@@ -357,7 +359,6 @@ def test_one_sql_file_and_one_line_of_yaml_change_the_rule_everywhere_in_a_wareh
             assert con.execute(everything).fetchall() != second.execute(everything).fetchall(), name
 
 
-@pytest.mark.slow
 def test_a_version_of_the_winners_follows_a_version_of_the_verdicts(tmp_path: Path, debates: list[Played]) -> None:
     project = project_with(tmp_path, OWN_VERDICTS, own_verdicts())
     with warehouse(project, debates) as con:
@@ -366,7 +367,6 @@ def test_a_version_of_the_winners_follows_a_version_of_the_verdicts(tmp_path: Pa
         assert failures(con, project) == []
 
 
-@pytest.mark.slow
 def test_one_line_of_yaml_goes_back_to_declared_winners_and_strict_majorities(
     tmp_path: Path, debates: list[Played]
 ) -> None:
@@ -377,7 +377,6 @@ def test_one_line_of_yaml_goes_back_to_declared_winners_and_strict_majorities(
         assert failures(con, project) == []
 
 
-@pytest.mark.slow
 def test_winners_by_one_version_of_the_verdicts_beside_another_fail_a_data_test(
     tmp_path: Path, debates: list[Played]
 ) -> None:

@@ -22,6 +22,8 @@ from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.publish import publishing
 from debatebench.warehouse.update import update_warehouse
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 1, 2, 12)
 A_YEAR_LATER = datetime(2027, 1, 2, 12)
 
@@ -92,7 +94,6 @@ def test_a_warehouse_of_an_earlier_version_is_numbered_by_its_times(workspace: W
     assert numbered == [("alpha", 1), ("zeta", 2), ("middle", 3)]
 
 
-@pytest.mark.slow
 @only_sql_models("marts.leaderboard", "marts.runs")
 def test_a_run_that_judges_stored_debates_is_meant_only_by_name(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
