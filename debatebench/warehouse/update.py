@@ -215,8 +215,9 @@ class _Work:
             # Read the project while the warehouse is copied and records land.
             project = pool.submit(_read_project, self.workspace) if self.build else None
             with publishing(database, from_scratch=self.from_scratch, note=self.note) as con:
+                is_outdated = bool(outdated_tables(con))
                 landed, set_aside, has_changed = self._land_all(con, run_tags, is_exact)
-                result, unbuilt = (None, None) if project is None else self._build(con, project.result())
+                result, unbuilt = (None, None) if project is None else self._build(con, project.result(), is_outdated)
                 if is_trial:
                     raise _DiscardedError
                 if unbuilt is not None and not (landed or has_changed or (result and (result.built or result.dropped))):
@@ -323,15 +324,17 @@ class _Work:
         )
         return Landed(source.run_tag, rows)
 
-    def _build(self, con: duckdb.DuckDBPyConnection, project: Project) -> tuple[BuildResult, str | None]:
-        """What the build did, and why it did not build all."""
+    def _build(
+        self, con: duckdb.DuckDBPyConnection, project: Project, is_outdated: bool
+    ) -> tuple[BuildResult, str | None]:
+        """What the build did, and why it did not build all. `is_outdated` says that all rows have landed again."""
         from debatebench.transform.build import PartlyBuiltError, build
         from debatebench.transform.parse_cache import recall_parsed
         from debatebench.warehouse.blank import begin_from_blank, forget_built
 
         full_refresh = self.full_refresh
-        if full_refresh and self.select is None and self._is_packaged(project):
-            full_refresh = not forget_built(con)
+        if (full_refresh or is_outdated) and self.select is None and self._is_packaged(project) and forget_built(con):
+            full_refresh = False
         if self.select is None and not full_refresh:
             begin_from_blank(con)
         # By now the file has the rows that have landed.

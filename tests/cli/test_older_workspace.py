@@ -80,6 +80,14 @@ def landed(root: Path) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
+def definitions(root: Path) -> list[tuple[str, str]]:
+    with duckdb.connect(str(Workspace(root).database), read_only=True) as con:
+        return con.execute(
+            "select sql, comment from duckdb_views() where not internal union all "
+            "select sql, comment from duckdb_tables() order by all"
+        ).fetchall()
+
+
 def journals(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Workspace(root).journal.glob("*.jsonl")}
 
@@ -110,6 +118,7 @@ def test_a_build_keeps_everything_that_had_landed(built: Path, tmp_path: Path):
     root = Path(shutil.copytree(built, tmp_path / "again"))
     assert debatebench_here(root, "build", "--from-journals").code == 0
     assert landed(root) == landed(built)
+    assert definitions(root) == definitions(built)
 
 
 def test_an_older_unfinished_run_is_finished_in_a_journal_that_says_so(built: Path, tmp_path: Path):
