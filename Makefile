@@ -38,10 +38,10 @@ static: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-check: static  ## Check style, types and architecture, and run the fast tests: about a minute
+check: static  ## Check style, types and architecture, and run the fast tests: about two minutes
 	$(PYTEST) -m "not slow"
 
-test: static  ## Check style and types, then run the tests, without the exhaustive ones: about forty minutes
+test: static  ## Check style and types, then run the tests, without the exhaustive ones: about half an hour
 	$(PYTEST) -m "not exhaustive"
 
 test-all: static  ## Check style and types, then run every test with every input: about an hour
