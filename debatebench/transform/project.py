@@ -27,6 +27,8 @@ class Project:
 
     Every error in them is a `SqlModelError` with file and line. With `skips_broken` it is not raised: what has an error
     is in `broken`, with all that depends on it, and in no other property.
+
+    A project is equal only to itself, so what is derived from it can be cached by it.
     """
 
     files: Mapping[str, Path]

@@ -216,7 +216,7 @@ class _Work:
             project = pool.submit(_read_project, self.workspace) if self.build else None
             with publishing(database, from_scratch=self.from_scratch, note=self.note) as con:
                 is_outdated = bool(outdated_tables(con))
-                landed, set_aside, has_changed = self._land_all(con, run_tags, is_exact)
+                landed, set_aside, has_changed = self._land_all(con, run_tags, is_exact, is_outdated)
                 result, unbuilt = (None, None) if project is None else self._build(con, project.result(), is_outdated)
                 if is_trial:
                     raise _DiscardedError
@@ -228,9 +228,9 @@ class _Work:
         return Update(landed, result, set_aside, unbuilt)
 
     def _land_all(
-        self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], is_exact: bool
+        self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], is_exact: bool, is_outdated: bool
     ) -> tuple[tuple[Landed, ...], dict[str, str], bool]:
-        """Land the tags, the marks, and the removal of archived runs.
+        """Land the tags, the marks, and the removal of archived runs; all again if another version created the tables.
 
         Returns what landed, why tags were set aside, and whether marks changed or runs were removed.
         """
@@ -242,8 +242,7 @@ class _Work:
         left = marks.archived.union(self.without)
         missing = {tag: self._missing(tag) for tag in before if tag not in known and tag not in left}
         starts_over = self.from_scratch
-        if outdated_tables(con):
-            # Another version created the tables.
+        if is_outdated:
             con.execute("drop schema raw cascade; drop table if exists meta.landings")
             starts_over, run_tags = True, run_tags if is_exact else list(known)
         if starts_over and missing:
@@ -327,7 +326,7 @@ class _Work:
     def _build(
         self, con: duckdb.DuckDBPyConnection, project: Project, is_outdated: bool
     ) -> tuple[BuildResult, str | None]:
-        """What the build did, and why it did not build all. `is_outdated` says that all rows have landed again."""
+        """What the build did, and why it did not build all. With `is_outdated`, the landed tables are new."""
         from debatebench.transform.build import PartlyBuiltError, build
         from debatebench.transform.parse_cache import recall_parsed
         from debatebench.warehouse.blank import begin_from_blank, forget_built

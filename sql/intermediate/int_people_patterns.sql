@@ -1,7 +1,7 @@
 -- One row per run, unit, cluster and list of ratings that two or more people gave.
 with
 
--- One reading of the pairs, which take long to plan.
+-- The pairs take long to plan, so they are read once.
 ratings as (
 
     select distinct

@@ -63,8 +63,7 @@ RULES = {
     "lineage": Rule("reads_none", ("marts.runs.run_tag",)),
     "diff-models": Rule("warns", ("panel_winners", "--from", "1", "--to", "2")),
     "transpile": Rule("reads_none", ("--dialect", "spark", "marts.runs")),
-    # Without the lineage of every column, which the page in HTML shows.
-    "docs": Rule("reads_none", ("--format", "markdown")),
+    "docs": Rule("reads_none"),
     "land": Rule("brings_up_to_date"),
     "doctor": Rule("shows"),
 }

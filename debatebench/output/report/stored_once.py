@@ -35,7 +35,7 @@ STORED_FOR_SEVERAL = frozenset({"marts.dimension_contributions", "marts.judge_bi
 """Views over all debates that a query or two read for each run: for one run, DuckDB is faster with what they select."""
 
 _FEW_DEBATES, _MOST_OF_FEW = 10_000, 100_000
-"""Up to so many in a run, and in all, planning the queries takes longer than storing the rows of every view."""
+"""Up to so many per run, and in all, planning the queries takes longer than storing the rows of every view."""
 
 _NAME = re.compile(r"\b\w+\.\w+\b")
 
