@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from two_runs import two_runs
 from debatebench.cli.assistant import DATA_NOTE, Assistant
 from debatebench.shared.errors import DebatebenchError, UsageError
 
-pytest.importorskip("mcp", reason="mcp is not installed")
-
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is not installed"),
+]
 
 __all__ = ["two_runs"]
 

@@ -13,6 +13,7 @@ import duckdb
 import jinja2
 import pytest
 import yaml
+from built_warehouse import packaged_project
 from exported import make_workspace
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,9 +25,7 @@ from debatebench.output.export.dbt_project import _csv_text, _model_files, _proj
 from debatebench.output.export.dbt_properties import properties_files, sources_file
 from debatebench.output.export.dbt_sql import dbt_sql, without_jinja
 from debatebench.output.export.dbt_tests import data_tests
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import TABLES
-from debatebench.shared.workspace import Workspace
 from debatebench.transform.expansion import expand
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.project import Project
@@ -34,7 +33,7 @@ from debatebench.transform.testing.generic_tests import parse_generic_test
 
 pytestmark = pytest.mark.slow
 
-PROJECT = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
+PROJECT = packaged_project()
 NAMES = dbt_names(PROJECT.models, PROJECT.macros)
 
 SMALL = {

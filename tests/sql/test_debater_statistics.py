@@ -13,9 +13,9 @@ from typing import Any
 
 import duckdb
 import pytest
+import scipy
 from built_warehouse import new_warehouse, packaged_project
 from oracles import benjamini_hochberg, cluster_mean, cluster_rate, holm, paired_t
-from scipy import stats as oracle
 
 from debatebench.landing.land import land_records
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
@@ -319,12 +319,12 @@ def test_length_pays_for_the_one_that_it_was_planted_for(con: duckdb.DuckDBPyCon
 
     def correlation(left_out: str | None = None) -> float:
         kept = [(x, y) for x, y, topic in gaps if topic != left_out]
-        return float(oracle.pearsonr(*zip(*kept, strict=True)).statistic)
+        return float(scipy.stats.pearsonr(*zip(*kept, strict=True)).statistic)
 
     topics = sorted({topic for *_, topic in gaps})
     whole = correlation()
     squares = sum((correlation(topic) - whole) ** 2 for topic in topics)
-    half_width = oracle.t.ppf(0.975, len(topics) - 1) * math.sqrt(squares * (len(topics) - 1) / len(topics))
+    half_width = scipy.stats.t.ppf(0.975, len(topics) - 1) * math.sqrt(squares * (len(topics) - 1) / len(topics))
     ends = (found["wordy"]["gap_correlation_ci_low"], found["wordy"]["gap_correlation_ci_high"])
     assert found["wordy"]["gap_correlation"] == pytest.approx(whole, abs=1e-8)
     assert ends == pytest.approx((whole - half_width, whole + half_width), abs=1e-8)
@@ -385,8 +385,8 @@ def test_a_topic_is_as_sided_as_debates_differ_from_what_ratings_predict(
         mean = cluster_mean([a - b for a, b in zip(points, expected, strict=True)], pairs)
         error = max(mean.error or 0, math.sqrt(sum(p * (1 - p) for p in expected)) / len(expected))
         df = len(set(pairs)) - 1
-        reach = oracle.t.ppf(0.975, df) * error
-        p_values.append(2 * oracle.t.sf(abs(mean.mean) / error, df))
+        reach = scipy.stats.t.ppf(0.975, df) * error
+        p_values.append(2 * scipy.stats.t.sf(abs(mean.mean) / error, df))
         assert (row["games"], row["count_pairs"], row["reason"]) == (len(pairs), df + 1, None)
         assert row["side_effect"] == pytest.approx(mean.mean, abs=1e-9)
         assert row["expected_pro_win_rate"] == pytest.approx(fmean(expected), abs=1e-9)

@@ -9,10 +9,10 @@ from typing import Any
 
 import duckdb
 import pytest
+import scipy
 from built_warehouse import begin_built
 from command_line import debatebench_here
 from paths import REPOSITORY
-from scipy import stats
 from test_judge_quality import SOURCE, JudgedRun, built, gold, near, one, rows, source
 
 from debatebench.shared.records import Gold
@@ -63,7 +63,7 @@ def test_table_12_is_mcnemars_exact_two_sided_test_over_66_trials(table_12: duck
         assert (found["count_trials"], found["count_debates"], found["trial_reason"]) == (66, 22, None)
         assert (found["count_trials_only_a"], found["count_trials_only_b"]) == only
         assert found["trial_p_value"] == pytest.approx(published, abs=5e-5)
-        assert found["trial_p_value"] == near(stats.binomtest(lost, lost + won).pvalue)
+        assert found["trial_p_value"] == near(scipy.stats.binomtest(lost, lost + won).pvalue)
         # With debates as the unit there is less evidence.
         assert found["mcnemar_p_value"] > found["trial_p_value"]
 
@@ -114,7 +114,7 @@ def test_the_paired_t_test_has_a_trial_for_a_case() -> None:
     con.close()
     first, second = ([errors[winner] for winner in said[judge][:14]] for judge in ("a", "b"))
     assert (other["count_trials"], other["count_trials_only_a"], other["trial_reason"]) == (14, None, None)
-    assert other["trial_p_value"] == near(stats.ttest_rel(first, second).pvalue)
+    assert other["trial_p_value"] == near(scipy.stats.ttest_rel(first, second).pvalue)
     assert (same["count_trials"], same["trial_p_value"], same["trial_reason"]) == (15, None, "no_variation")
 
 

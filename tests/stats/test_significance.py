@@ -15,10 +15,10 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import holm
-from scipy import stats as oracle
 
 from debatebench.stats import distributions, power, significance
 from debatebench.stats import sql as udfs
@@ -78,15 +78,15 @@ def test_distributions_agree_with_scipy() -> None:
     rng = random.Random(1)
     for _ in range(100):
         df, t, level = rng.randint(1, 500), rng.uniform(-20, 20), rng.uniform(0.01, 0.999)
-        assert distributions.t_two_sided_p(t, df) == pytest.approx(2 * oracle.t.sf(abs(t), df), abs=1e-12)
-        assert distributions.t_quantile(level, df) == pytest.approx(oracle.t.ppf(0.5 + level / 2, df), rel=1e-9)
+        assert distributions.t_two_sided_p(t, df) == pytest.approx(2 * scipy.stats.t.sf(abs(t), df), abs=1e-12)
+        assert distributions.t_quantile(level, df) == pytest.approx(scipy.stats.t.ppf(0.5 + level / 2, df), rel=1e-9)
         n, rate = rng.randint(1, 2000), rng.random()
         k = rng.randint(0, n)
-        assert distributions.binomial_cdf(k, n, rate) == pytest.approx(oracle.binom.cdf(k, n, rate), abs=1e-10)
-        assert distributions.binomial_pmf(k, n, rate) == pytest.approx(oracle.binom.pmf(k, n, rate), abs=1e-10)
+        assert distributions.binomial_cdf(k, n, rate) == pytest.approx(scipy.stats.binom.cdf(k, n, rate), abs=1e-10)
+        assert distributions.binomial_pmf(k, n, rate) == pytest.approx(scipy.stats.binom.pmf(k, n, rate), abs=1e-10)
         shift, critical = rng.uniform(0, 6), rng.uniform(0.5, 5)
         # scipy has no number for some tails that are next to nothing.
-        expected = oracle.nct.sf(critical, df, shift) + np.nan_to_num(oracle.nct.cdf(-critical, df, shift))
+        expected = scipy.stats.nct.sf(critical, df, shift) + np.nan_to_num(scipy.stats.nct.cdf(-critical, df, shift))
         assert distributions.noncentral_t_rejects(shift, df, critical) == pytest.approx(expected, abs=1e-9)
 
 
@@ -96,10 +96,10 @@ def test_exact_tests_agree_with_scipy() -> None:
         n, rate = rng.randint(1, 300), rng.choice([0.5, rng.random()])
         wins = rng.randint(0, n)
         assert significance.binomial_test(wins, n, rate) == pytest.approx(
-            oracle.binomtest(wins, n, rate).pvalue, abs=1e-10
+            scipy.stats.binomtest(wins, n, rate).pvalue, abs=1e-10
         )
         table = [rng.randint(1, 40) for _ in range(4)]
-        expected = oracle.fisher_exact([table[:2], table[2:]]).pvalue
+        expected = scipy.stats.fisher_exact([table[:2], table[2:]]).pvalue
         assert significance.fisher_exact(*table) == pytest.approx(expected, abs=1e-10)
 
 
@@ -107,9 +107,9 @@ def test_games_needed_is_where_power_stays() -> None:
     """Against every number of games, one by one."""
     games = np.arange(1, 1300)
     for rate, wanted, alpha in ((0.57, 0.8, 0.05), (0.3, 0.9, 0.05), (0.85, 0.8, 0.01), (1.0, 0.95, 0.1)):
-        critical = oracle.binom.ppf(alpha / 2, games, 0.5)
-        critical -= 2 * oracle.binom.cdf(critical, games, 0.5) > alpha
-        reached = oracle.binom.cdf(critical, games, rate) + oracle.binom.sf(games - critical - 1, games, rate)
+        critical = scipy.stats.binom.ppf(alpha / 2, games, 0.5)
+        critical -= 2 * scipy.stats.binom.cdf(critical, games, 0.5) > alpha
+        reached = scipy.stats.binom.cdf(critical, games, rate) + scipy.stats.binom.sf(games - critical - 1, games, rate)
         last = games[(critical < 0) | (reached < wanted)].max()
         assert power.games_needed(rate, wanted, alpha) == last + 1
 

@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -284,7 +285,9 @@ def huge(size: int, *, code: int = 200) -> Behaviour:
 
 def gzip_bomb(size: int) -> Behaviour:
     """A small compressed body that is `size` bytes when decoded."""
-    return body(gzip.compress(b" " * size), headers={**JSON_TYPE, "content-encoding": "gzip"})
+    # Compressed when it is first sent: it takes long, and every process that collects the tests makes the bomb.
+    data = cache(lambda: gzip.compress(b" " * size))
+    return lambda wire: wire.send(200, {**JSON_TYPE, "content-encoding": "gzip"}, data())
 
 
 def gzipped(text: str = "Hello.", *, keep: int | None = None) -> Behaviour:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
-from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 from werkzeug.wrappers import Response
 
@@ -56,7 +55,9 @@ class Storage:
 @contextmanager
 def object_storage(*buckets: str) -> Iterator[Storage]:
     """A storage with these empty buckets, and an environment with the credentials for it."""
+    # They take long to load, and every process that collects the tests imports this file.
     import boto3
+    from moto.server import DomainDispatcherApplication, create_backend_app
 
     backend = DomainDispatcherApplication(create_backend_app)
     storage = Storage("", None)
