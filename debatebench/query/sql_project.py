@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.shared.hashing import hash_of
+from debatebench.shared.hashing import hash_of, hash_of_files
 from debatebench.transform.domain import LandedColumn
 from debatebench.transform.project import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import duckdb
 
@@ -23,7 +23,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 def load_project(files: Mapping[str, Path], *, skip_broken: bool = False) -> Project:
     """The project of `files`: path relative to `sql/` (`marts/debates.sql`) → the file."""
-    return Project(dict(files), _Debates(), skip_broken)
+    return Project(dict(files), _debates(), skip_broken)
 
 
 class _Debates:
@@ -88,8 +88,13 @@ class _Debates:
 
         return misnamed_columns(model, types)
 
-    def code(self) -> Iterator[Path]:
-        yield Path(__file__)
-        for name in ("record_columns.py", "records.py", "strict_yaml.py"):
-            yield _PACKAGE / "shared" / name
-        yield from _PACKAGE.glob("stats/**/*.py")
+    @cached_property
+    def code_sha256(self) -> str:
+        shared = (_PACKAGE / "shared" / name for name in ("record_columns.py", "records.py", "strict_yaml.py"))
+        return hash_of_files([Path(__file__), *shared, *_PACKAGE.glob("stats/**/*.py")])
+
+
+@cache
+def _debates() -> _Debates:
+    """One for all projects of this process, which then lists the columns and reads the code once."""
+    return _Debates()

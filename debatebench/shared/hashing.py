@@ -6,6 +6,11 @@ There are two ways to write the length, because journals contain hashes of both 
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 
 def hash_of(*parts: str | bytes) -> str:
@@ -15,6 +20,11 @@ def hash_of(*parts: str | bytes) -> str:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         pieces += len(data).to_bytes(8, "big"), data
     return hashlib.sha256(b"".join(pieces)).hexdigest()
+
+
+def hash_of_files(files: Iterable[Path]) -> str:
+    """The hash of the name and content of each file, whatever order they come in."""
+    return hash_of(*(part for file in sorted(files) for part in (file.name, file.read_bytes())))
 
 
 def hash_with_decimal_lengths(*parts: object) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text, transaction
-from debatebench.shared.hashing import hash_of
+from debatebench.shared.hashing import hash_of, hash_of_files
 
 if TYPE_CHECKING:
     import duckdb
@@ -117,9 +118,13 @@ def state_sha256(con: duckdb.DuckDBPyConnection, project: Project) -> str:
 
 def inputs_sha256(project: Project) -> str:
     """Hash of everything that a build depends on except landed data: files, and this package's code for building."""
-    files = sorted([*Path(__file__).parent.rglob("*.py"), *project.domain.code()])
-    code = (part for file in files for part in (file.name, file.read_bytes()))
-    return hash_of(project.sha256, hash_of(*code))
+    return hash_of(project.sha256, _own_code_sha256(), project.domain.code_sha256)
+
+
+@cache
+def _own_code_sha256() -> str:
+    """Hash of this room's code, read once: a process goes on with the code that it has loaded."""
+    return hash_of_files(Path(__file__).parent.rglob("*.py"))
 
 
 def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:

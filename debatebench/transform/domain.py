@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -95,5 +94,6 @@ class Domain(Protocol):
     def misnamed_columns(self, model: SqlModel, types: Mapping[str, str]) -> list[str]:
         """What breaks the rule for names, one text for each column; `types` maps columns to DuckDB types."""
 
-    def code(self) -> Iterable[Path]:
-        """The files of code outside this room that determine what a build makes."""
+    @property
+    def code_sha256(self) -> str:
+        """Hash of the code outside this room that determines what a build makes."""

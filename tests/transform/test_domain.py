@@ -10,6 +10,7 @@ import pytest
 from sql_project import write_project
 
 from debatebench.shared.errors import SqlModelError
+from debatebench.shared.hashing import hash_of_files
 from debatebench.transform.build import build
 from debatebench.transform.build_state import is_current
 from debatebench.transform.domain import LandedColumn
@@ -91,8 +92,9 @@ class Orders:
     def misnamed_columns(self, model: SqlModel, types: Mapping[str, str]) -> list[str]:
         return [f"{name}: too short" for name in types if len(name) < 4]
 
-    def code(self) -> Iterator[Path]:
-        yield self.file
+    @property
+    def code_sha256(self) -> str:
+        return hash_of_files([self.file])
 
 
 @pytest.fixture
