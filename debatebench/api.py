@@ -31,17 +31,17 @@ from debatebench.query.safe_query import (
 from debatebench.shared.amounts import counted, did_you_mean, listed
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
+from debatebench.transform.build_state import BuiltModel, read_builds
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     import duckdb
 
     from debatebench.query.comparison import Comparison
     from debatebench.query.one_debate import StoredDebate
-    from debatebench.transform.build_state import BuiltModel
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.lineage.within_query import LineageNode
     from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["ColumnInfo", "ModelInfo", "QueryResult", "RunInfo", "Warehouse", "open"]
 
@@ -392,7 +392,6 @@ class Warehouse:
 
     @cached_property
     def _builds(self) -> dict[str, BuiltModel]:
-        from debatebench.transform.build_state import read_builds
 
         with sql_errors(), closing(self._cursor()) as con:
             return read_builds(con)

@@ -14,13 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+from debatebench.shared.records import Side, Turn
 from debatebench.shared.visible_text import is_blank, is_hidden
-
-if TYPE_CHECKING:
-    from debatebench.shared.records import Side, Turn
 
 END_LINE = "[END OF TRANSCRIPT]"
 _MATERIAL_END = "[END OF MATERIAL]"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from debatebench.judges.answer_json import InvalidVerdictError, json_objects
 from debatebench.judges.parsing import parse_verdict
+from debatebench.shared.records import Score, Turn
 
 if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig
-    from debatebench.shared.records import Score, Turn
 
 
 def planted_scores(turns: Iterable[Turn], dimensions: Mapping[str, DimensionConfig]) -> frozenset[tuple[Score, ...]]:

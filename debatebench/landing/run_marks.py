@@ -25,11 +25,11 @@ from debatebench.shared.errors import DamagedDataError, UsageError
 from debatebench.shared.json_bytes import to_json
 from debatebench.shared.records import RunMark, clean_text
 from debatebench.shared.version import __version__
+from debatebench.shared.workspace import Workspace
 
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.shared.workspace import Workspace
 
 Mark = Literal["title", "note", "excluded", "pinned", "archived"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from debatebench.query.relations import has_relation
+from debatebench.query.safe_query import run_query
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,7 +72,6 @@ def find_attacked(con: duckdb.DuckDBPyConnection, debate_id: str, run_tag: str |
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    from debatebench.query.safe_query import run_query
 
     found = run_query(con, sql, parameters, limit=None)
     return found.dicts()

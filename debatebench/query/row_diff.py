@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import UsageError
 from debatebench.transform.contracts import actual_columns
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.generic_tests import (
     AcceptedValues,
     Unique,
@@ -17,8 +18,6 @@ from debatebench.transform.testing.generic_tests import (
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.sql_model import SqlModel
 
 
 @dataclass(frozen=True, slots=True)

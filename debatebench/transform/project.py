@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from debatebench.shared.errors import SqlModelError
 from debatebench.shared.hashing import hash_of
+from debatebench.transform.domain import Domain
 
 if TYPE_CHECKING:
-    from debatebench.shared.errors import SqlModelError
-    from debatebench.transform.domain import Domain
     from debatebench.transform.load import Checked
     from debatebench.transform.macros import Macro
     from debatebench.transform.properties import CommonColumn, LocatedTest, MacroTest, SchemaProperties, UnitTest

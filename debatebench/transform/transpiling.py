@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from debatebench.shared.activity import doing
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.files import shown_path
@@ -16,12 +17,12 @@ from debatebench.transform.expansion import expand
 from debatebench.transform.portability import findings, sentences
 from debatebench.transform.spark.translation import spark_query
 from debatebench.transform.spark.typed_query import typed_query
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
     from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
     from debatebench.transform.testing.data_tests import TestResult
 
 ENGINES: Mapping[str, str] = {
@@ -131,8 +132,6 @@ def _unwritten(model: SqlModel, dialect: str, why: str) -> SqlModelError:
 
 def check_dialect(name: str) -> str:
     """The dialect of this name. Raises `UsageError` for one that is not in `ENGINES`."""
-    from debatebench.shared.amounts import did_you_mean
-
     if name.lower() not in ENGINES:
         raise UsageError(f"'{name}' is not one of {', '.join(ENGINES)}.{did_you_mean(name, ENGINES)}")
     return name.lower()

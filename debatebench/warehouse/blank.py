@@ -25,7 +25,10 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import replacing_file
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.workspace import Workspace
+from debatebench.transform.build import build
 from debatebench.transform.build_state import inputs_sha256, read_builds
+from debatebench.transform.comments import comments_on
+from debatebench.transform.project import Project
 from debatebench.transform.short_names import stored_short_names
 from debatebench.transform.sql_model import MACROS
 from debatebench.warehouse import publish
@@ -34,7 +37,6 @@ from debatebench.warehouse.publish import opened_for_building
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.transform.project import Project
 
 _ATTACHED = "blank"
 _LANDINGS = "meta.landings"
@@ -180,9 +182,6 @@ def _made(folder: Path, key: str) -> Path:
 
 def _fill(con: duckdb.DuckDBPyConnection) -> None:
     """Build the packaged SQL models; of what is landed, only the statements of its comments stay."""
-    from debatebench.transform.build import build
-    from debatebench.transform.comments import comments_on
-
     create_raw_tables(con)
     create_landings(con)
     close_to_outside(con)

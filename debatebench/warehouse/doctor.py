@@ -39,7 +39,7 @@ from debatebench.shared.records import (
     Verdict,
 )
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
-from debatebench.shared.workspace import check_known_run
+from debatebench.shared.workspace import Workspace, check_known_run
 from debatebench.warehouse.archive import archived_source, archived_tags, unmoved
 from debatebench.warehouse.journal_findings import (
     Finding,
@@ -60,8 +60,6 @@ from debatebench.warehouse.up_to_date import check_fits
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.shared.workspace import Workspace
 
 
 _REPEATED = """

@@ -12,10 +12,10 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.transform.catalogue import keys_of, subject_of
 from debatebench.transform.short_names import short_names
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
 _NAME = "marts.md"
 _MARK = "<!-- Written by `debatebench docs --format markdown`. -->"

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, ToRead, make_manifest, write_manifest
@@ -41,10 +41,7 @@ from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.output_paths import check_output
 from debatebench.shared.result_formats import render
-
-if TYPE_CHECKING:
-    from debatebench.shared.workspace import Workspace
-
+from debatebench.shared.workspace import Workspace
 
 FORMATS: dict[str, str] = {
     "parquet": "debatebench.output.export.parquet:write",

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.result_formats import render
 from debatebench.shared.version import __version__
-from debatebench.transform.lineage.descriptions import descriptions_of
+from debatebench.transform.lineage.descriptions import Descriptions, descriptions_of
 
 if TYPE_CHECKING:
     from debatebench.output.export.dataset_tables import DatasetTable
-    from debatebench.output.export.snapshot import Snapshot
-    from debatebench.transform.lineage.descriptions import Descriptions
 
 _SPLIT = "train"
 _NOTHING = "–"

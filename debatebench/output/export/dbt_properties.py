@@ -11,13 +11,13 @@ from debatebench.shared.activity import each_of
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
 from debatebench.transform.seeds import SEEDS
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties, ModelProperties, ModelVersion
-    from debatebench.transform.sql_model import SqlModel
 
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:

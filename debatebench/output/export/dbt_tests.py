@@ -12,6 +12,7 @@ from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
 from debatebench.transform.expansion import expand
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.generic_tests import (
     AcceptedValues,
     ExpressionIsTrue,
@@ -28,7 +29,6 @@ from debatebench.transform.testing.generic_tests import (
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
     from debatebench.transform.properties import LocatedTest, UnitTest
-    from debatebench.transform.sql_model import SqlModel
 
 
 class FixtureRow(dict[str, Any]):

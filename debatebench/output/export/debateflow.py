@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from debatebench.config.parts import load_rubric
 from debatebench.output.export.manifest import Contents, LeftOut
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.query.landed_records import landed_records
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
@@ -26,7 +27,6 @@ from debatebench.shared.workspace import packaged
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.output.export.snapshot import Snapshot
 
 Shape = Literal["listed", "keyed"]
 RecordT = TypeVar("RecordT", bound=Record)

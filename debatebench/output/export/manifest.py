@@ -7,14 +7,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.version import __version__
-
-if TYPE_CHECKING:
-    from debatebench.output.export.snapshot import Snapshot
 
 MANIFEST = "manifest.json"
 

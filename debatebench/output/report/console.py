@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from debatebench.output.report.data_files import bytes_script, data_path, packed
 from debatebench.output.report.downloads import OF_RUNS, of_runs
 from debatebench.output.report.html import render
+from debatebench.output.report.subjects import Site
 from debatebench.query.run_tags import landed_tags
 from debatebench.query.safe_query import run_query
 from debatebench.shared.activity import each_of
@@ -29,7 +30,6 @@ from debatebench.shared.version import __version__
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.output.report.subjects import Site
 
 PAGE = "sql.html"
 _OWN_FILES = ("console.js", "console.css", "duckdb.LICENSE.txt")

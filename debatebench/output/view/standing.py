@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,8 +11,6 @@ from debatebench.query.leaderboard import leaderboard_of
 from debatebench.query.safe_query import run_query
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import duckdb
 
 _RUN = """

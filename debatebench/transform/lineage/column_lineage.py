@@ -12,10 +12,10 @@ from debatebench.transform.graph import upstream
 from debatebench.transform.lineage.qualified_query import UntraceableError, qualify_query
 from debatebench.transform.lineage.within_query import LineageNode, Trace
 from debatebench.transform.short_names import short_names
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
 
 def column_lineage(project: Project, name: str) -> LineageNode:

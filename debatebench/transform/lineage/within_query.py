@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
 
 from debatebench.transform.lineage.qualified_query import QualifiedQuery, Written, output_names
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.optimizer.scope import Scope
 
-    from debatebench.transform.sql_model import SqlModel
 
 _MOST_SHOWN = 3
 

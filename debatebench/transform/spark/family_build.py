@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier, quoted_text
 from debatebench.transform.empty_warehouse import columns_of, create, empty_warehouse
+from debatebench.transform.macros import Macro
 from debatebench.transform.spark.relations import carried_query
-from debatebench.transform.spark.source import local_path, opened
+from debatebench.transform.spark.source import Family, LandedFile, local_path, opened
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
     from debatebench.transform.domain import Domain
-    from debatebench.transform.macros import Macro
-    from debatebench.transform.spark.source import Family, LandedFile
-    from debatebench.transform.sql_model import SqlModel
 
 PACKED = "model string, row_count bigint, packed binary"
 """What a task returns; a row whose model is `REPORT` has a JSON object instead of rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
@@ -11,16 +12,14 @@ from debatebench.transform.expansion import expand
 from debatebench.transform.spark.functions import register_functions
 from debatebench.transform.spark.session import reason
 from debatebench.transform.spark.translation import spark_query
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame
 
     from debatebench.transform.project import Project
     from debatebench.transform.spark.relations import Relation
     from debatebench.transform.spark.target import Target
-    from debatebench.transform.sql_model import SqlModel
 
 
 class TranslatedQueries:

@@ -20,20 +20,17 @@ from debatebench.shared.visible_text import visible
 from debatebench.transform.broken import broken_among
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import actual_columns, columns_of_all, contract_breaches, description_gaps
-from debatebench.transform.lineage.descriptions import descriptions_of
-from debatebench.transform.macros import select_macros
+from debatebench.transform.lineage.descriptions import Descriptions, descriptions_of
+from debatebench.transform.macros import Macro, select_macros
 from debatebench.transform.one_query import check_query, execute_one
+from debatebench.transform.sql_model import SingularTest, SqlModel
 from debatebench.transform.stored_views import stored_views
-from debatebench.transform.testing.generic_tests import Finite, uncertainty_tests
+from debatebench.transform.testing.generic_tests import Finite, GenericTest, uncertainty_tests
 
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.transform.lineage.descriptions import Descriptions
-    from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SingularTest, SqlModel
-    from debatebench.transform.testing.generic_tests import GenericTest
 
 _SHOWN_ROWS = 5
 _DOTTED = re.compile(r"\b\w+\.\w+\b")

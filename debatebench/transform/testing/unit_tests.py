@@ -20,17 +20,16 @@ from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quote
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
-from debatebench.transform.macros import select_macros
+from debatebench.transform.macros import Macro, select_macros
 from debatebench.transform.one_query import execute_one
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.data_tests import TestResult, run_test
 
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
     from debatebench.transform.properties import LocatedTest, MacroTest, UnitTest
-    from debatebench.transform.sql_model import SqlModel
 
 Row = tuple[Any, ...]
 
