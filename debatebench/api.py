@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import duckdb
+
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.relations import Relation, read_relations
 from debatebench.query.run_tags import pick_run_tag
@@ -35,8 +37,6 @@ from debatebench.transform.build_state import BuiltModel, read_builds
 from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
-    import duckdb
-
     from debatebench.query.comparison import Comparison
     from debatebench.query.one_debate import StoredDebate
     from debatebench.transform.lineage.descriptions import Descriptions
@@ -492,7 +492,6 @@ def _identity(database: Path) -> tuple[int, int, int] | None:
 
 
 def _close(con: duckdb.DuckDBPyConnection) -> None:
-    import duckdb
 
     # A query may still be running in another thread; then the connection cannot be closed.
     with suppress(duckdb.Error):

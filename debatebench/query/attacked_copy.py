@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import run_query
-
-if TYPE_CHECKING:
-    import duckdb
 
 # No panel's winner is derived for attacked copies: they are about single judges.
 _DEBATES = """

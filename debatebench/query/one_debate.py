@@ -7,7 +7,9 @@ from contextlib import closing
 from html import escape
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.attacked_copy import find_attacked
 from debatebench.query.run_tags import NO_RUNS, check_landed, landed_tags
@@ -15,9 +17,6 @@ from debatebench.query.safe_query import open_for_query, run_query
 from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import UsageError
 from debatebench.shared.visible_text import visible
-
-if TYPE_CHECKING:
-    import duckdb
 
 _DEBATES = """
 select

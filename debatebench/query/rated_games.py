@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from debatebench.query.run_tags import check_landed
 
 if TYPE_CHECKING:
@@ -28,8 +30,6 @@ class RatedGames:
 
 def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> RatedGames:
     """Read a run's games from `marts.games`. Raises `UsageError` if no run has the tag."""
-    import numpy as np
-
     settings = con.execute(
         "select elo_initial_rating, elo_k_factor from staging.stg_runs where run_tag = $1", [run_tag]
     ).fetchall()

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.relations import has_relation
@@ -15,9 +17,6 @@ from debatebench.shared.amounts import listed
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 from debatebench.shared.json_bytes import mapping
 from debatebench.shared.records import Debate, Debater, Participant, Run, Topic, Turn, Winner
-
-if TYPE_CHECKING:
-    import duckdb
 
 # The verdict that was published with a debate comes before that of annotators.
 _TRUTHS = """

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
+
 from debatebench.query.attached import attached
 from debatebench.query.row_diff import ChangedRow, RowDiff, RunCounts, ValueChange
 from debatebench.query.safe_query import open_for_reading
@@ -20,8 +22,6 @@ from debatebench.transform.one_query import execute_one
 from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
-    import duckdb
-
     from debatebench.transform.project import Project
 
 LEADERBOARD = "marts.leaderboard"
@@ -214,8 +214,6 @@ def _create(
 @contextmanager
 def _named(name: str) -> Iterator[None]:
     """Within the block, an error of DuckDB becomes one that names the SQL model."""
-    import duckdb
-
     try:
         yield
     except duckdb.Error as error:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.transform.project import Project
 from debatebench.transform.short_names import short_names
 from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.generic_tests import Unique, UniqueCombinationOfColumns
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 _COLUMNS = {
     "sql_model": "varchar",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import SqlModelError
@@ -14,9 +15,6 @@ from debatebench.transform.macros import Macro, macro_definitions
 from debatebench.transform.one_query import check_query
 from debatebench.transform.sql_model import MACROS
 
-if TYPE_CHECKING:
-    import duckdb
-
 
 def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *, stand_alone: bool = False) -> None:
     """Create the macros, given in dependency order, in the current database; existing macros are replaced.
@@ -25,8 +23,6 @@ def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *
 
     Raises `SqlModelError` for a macro with the name of a DuckDB function, and for what DuckDB refuses.
     """
-    import duckdb
-
     if not macros:
         return
     _check_names(con, macros.values())

@@ -9,7 +9,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.journal.reading import has_begun
 from debatebench.journal.shards import folders_of_shards, is_any_played, journals_in, read_shards, shards_folder
@@ -57,10 +58,6 @@ from debatebench.warehouse.sources import (
     source_at,
 )
 from debatebench.warehouse.up_to_date import check_fits
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 _REPEATED = """
 select run_tag, first_run_tag, count(*), (select count(*) from marts.games where games.run_tag = repeated.run_tag)
@@ -393,8 +390,6 @@ def _leftover(path: Path, tag: str = "") -> Finding:
 
 def _landed(workspace: Workspace) -> tuple[dict[str, Content], dict[str, RunMark], Finding | None]:
     """Run tag → what was landed, and its marks; and a finding if the warehouse cannot be read as a whole."""
-    import duckdb
-
     from debatebench.query.safe_query import open_for_query
 
     if not workspace.database.is_file():
@@ -419,8 +414,6 @@ def _landed(workspace: Workspace) -> tuple[dict[str, Content], dict[str, RunMark
 
 def _findings_of_models(workspace: Workspace) -> dict[str, list[Finding]]:
     """Run tag → judges of which no verdict counts, and debates of other runs, by the SQL models as they were built."""
-    import duckdb
-
     from debatebench.query.left_out import left_out
     from debatebench.query.safe_query import open_for_query
 

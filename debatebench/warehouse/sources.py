@@ -7,7 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
+
+import duckdb
 
 from debatebench.journal.reading import end_of_lines, has_begun, read_journal
 from debatebench.journal.shards import Shard, folders_of_shards, read_shards
@@ -22,10 +24,6 @@ from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import from_json, to_json
 from debatebench.shared.memory import check_memory
 from debatebench.shared.workspace import Workspace, packaged
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 _BLOCK = 1 << 20
 
@@ -253,7 +251,6 @@ def check_before_run(workspace: Workspace, run_tag: str, shard: Shard | None = N
         _check_own_models(workspace)
     if not workspace.database.exists():
         return
-    import duckdb
 
     try:
         landed = published_contents(workspace.database).get(run_tag)

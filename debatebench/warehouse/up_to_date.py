@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import UsageError
@@ -18,10 +19,6 @@ from debatebench.shared.files import write_atomically
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.transform.build_state import inputs_sha256, is_current, read_builds, relations
 from debatebench.transform.project import Project
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 _MACRO = re.compile(r"^  - name: (\w+)$", re.MULTILINE)
 """An entry of `macros` in a file of sql/macros."""

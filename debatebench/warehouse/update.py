@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
+
 from debatebench.landing.land import RowFiles, create_landings, create_raw_tables, land_missing_settings, remove_landed
 from debatebench.landing.run_marks import check_not_archived, land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
@@ -33,8 +35,6 @@ from debatebench.warehouse.sources import Content, LandingSource, landed_content
 from debatebench.warehouse.up_to_date import note_current
 
 if TYPE_CHECKING:
-    import duckdb
-
     from debatebench.transform.build import BuildResult
 
 
@@ -272,8 +272,6 @@ class _Work:
 
     def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
         """Run tag → what was landed; of a damaged file that is created again, that is not known."""
-        import duckdb
-
         if not self.from_scratch:
             return landed_contents(con)
         try:

@@ -33,6 +33,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import cast
 
+import duckdb
+
 from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, ToRead, make_manifest, write_manifest
 from debatebench.output.export.snapshot import DatasetOptions, open_snapshot
@@ -99,8 +101,6 @@ def export(
     Raises `UsageError` for a format, folder, run or selection that cannot be used, and for a warehouse that is behind
     its SQL models; `DebatebenchError` when the disk or DuckDB reports an error. `out` is then unchanged.
     """
-    import duckdb
-
     if format_name not in FORMATS:
         raise UsageError(f"No export format '{format_name}'.{known_names(format_name, FORMATS)}")
     if select and format_name != "parquet":

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import yaml
+from jinja2 import Environment, StrictUndefined
 
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.markdown import markdown_text
@@ -40,9 +42,6 @@ order by code
 
 def dataset_card(snapshot: Snapshot, license_id: str, rows: Mapping[DatasetTable, int]) -> str:
     """The text of README.md. `rows` are the tables that have rows, with their numbers, in the order of the card."""
-    import duckdb
-    from jinja2 import Environment, StrictUndefined
-
     environment = Environment(  # noqa: S701 (Markdown is not escaped as HTML is; `text` does it)
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )

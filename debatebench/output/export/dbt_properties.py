@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.output.export.dbt_tests import FixtureRow, data_tests, unit_test
 from debatebench.shared.activity import each_of
@@ -242,7 +244,6 @@ def _raw_table(name: str, descriptions: Descriptions) -> dict[str, Any]:
 
 def yaml_text(content: Mapping[str, Any]) -> str:
     """YAML with keys in their order, and rows of unit tests on one line each."""
-    import yaml
 
     class Dumper(yaml.SafeDumper):
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import duckdb
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from debatebench.output.export.snapshot import Snapshot
@@ -129,7 +130,6 @@ def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Content
 
 
 def _warehouse(snapshot: Snapshot) -> WarehouseState:
-    import duckdb
 
     landings = snapshot.con.execute(
         "select run_tag, source, content_sha256 from warehouse.meta.landings "

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+import duckdb
 
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
@@ -23,10 +24,6 @@ from debatebench.transform.comments import stored_texts
 from debatebench.transform.contracts import columns_of_all
 from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.stored_views import stored_views
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 _DEFAULT = ("marts.*", "original.*", "ratings.*")
 
@@ -101,8 +98,6 @@ def _key(models: Mapping[str, SqlModel], name: str) -> str:
 
 def _columns(types: Mapping[str, str]) -> dict[str, str]:
     """Column → its SQL expression, with the type that it has in the file."""
-    import duckdb
-
     from debatebench.query.parquet import as_in_file
 
     return {name: as_in_file(quoted_identifier(name), duckdb.sqltype(type_)) for name, type_ in types.items()}

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.query.attached import attached
 from debatebench.query.run_tags import NO_RUNS, check_landed, landed_tags
@@ -19,9 +20,6 @@ from debatebench.shared.workspace import Workspace
 from debatebench.transform.parse_cache import recall_parsed
 from debatebench.transform.project import Project
 from debatebench.warehouse.up_to_date import check_fits
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.expansion import expand
@@ -42,9 +45,6 @@ class TranslatedQueries:
 
     def rows(self, sql: str, reads: Collection[str], functions: Collection[str], file: Path) -> DataFrame:
         """The rows of a query of `file` that reads these SQL models and calls these functions."""
-        from sqlglot import exp, parse_one
-        from sqlglot.errors import SqlglotError
-
         spark, called = self._target.spark, self._project.domain.functions
         for name in reads:
             if name not in self._viewed:

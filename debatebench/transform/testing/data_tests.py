@@ -12,6 +12,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Literal
 
+import duckdb
+
 from debatebench.shared.activity import doing
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
@@ -28,8 +30,6 @@ from debatebench.transform.stored_views import stored_views
 from debatebench.transform.testing.generic_tests import Finite, GenericTest, uncertainty_tests
 
 if TYPE_CHECKING:
-    import duckdb
-
     from debatebench.transform.project import Project
 
 _SHOWN_ROWS = 5
@@ -78,8 +78,6 @@ def _cell(value: Any) -> str:
 
 def run_test(result: TestResult, difference: Callable[[], Mapping[str, Any]]) -> TestResult:
     """Run one test. `result` is that of a pass, and `difference` returns what is different, if anything."""
-    import duckdb
-
     started = time.perf_counter()
     try:
         found = difference()
@@ -173,7 +171,6 @@ class _Test:
 
 def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyConnection) -> TestResult:
     """Run one test on the stored rows. A test that fails to run there runs on the warehouse itself, for its message."""
-    import duckdb
 
     def difference() -> Mapping[str, Any]:
         try:
@@ -275,8 +272,6 @@ class _Scan:
 
     def passes(self, number: int, con: duckdb.DuckDBPyConnection) -> bool:
         """Whether the scan shows that this test passes; if one of the tests is broken, it shows nothing for any."""
-        import duckdb
-
         if self._passing is None:
             self._passing = set()
             with suppress(duckdb.Error, SqlModelError):
