@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
-
 from debatebench.shared.duckdb_sql import missing_quotes
 from debatebench.shared.errors import (
     DamagedDataError,
@@ -40,6 +38,8 @@ _IN_FUNCTION = re.compile(r"Python exception occurred while executing the UDF: \
 @contextmanager
 def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
     """Turn DuckDB's errors inside the block into our own, each with one sentence."""
+    import duckdb
+
     try:
         yield
     except duckdb.InterruptException as error:
@@ -110,6 +110,8 @@ def _too_large(error: Exception) -> OutOfMemoryError:
 
 def _sql_error(error: Exception) -> DebatebenchError:
     """Why DuckDB refused the query or could not finish it, as an error with one sentence."""
+    import duckdb
+
     text = str(error)
     if isinstance(error, duckdb.OutOfMemoryException) or "Allocation failure" in text:
         return _too_large(error)

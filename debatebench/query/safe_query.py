@@ -15,14 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import duckdb
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from debatebench.query.duckdb_errors import check_no_folder, opening_error, sql_errors
 from debatebench.shared.amounts import counted
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier, quoted_text
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
+
+if TYPE_CHECKING:
+    import duckdb
 
 T = TypeVar("T")
 
@@ -119,6 +120,8 @@ def open_for_query(
     no warehouse, `HeldWarehouseError` if a program has it open for writing, `DamagedDataError` if the file is not a
     DuckDB database. The caller closes the connection.
     """
+    import duckdb
+
     check_no_folder(database)
     if not database.is_file():
         raise UsageError(
@@ -152,6 +155,8 @@ def open_for_query(
 
 def _beside(database: Path, config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
     """A connection of an instance of its own, whose default database is the file."""
+    import duckdb
+
     con = duckdb.connect(":memory:", config=dict(config))
     name = quoted_identifier(_CATALOG if database.stem in _TAKEN_CATALOGS else database.stem)
     try:
@@ -338,6 +343,7 @@ def _make_callable(con: duckdb.DuckDBPyConnection, sql: str) -> None:
 
 
 def _only_statement(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    import duckdb
 
     sql.encode()
     statements = con.extract_statements(sql)
@@ -364,6 +370,8 @@ def in_parentheses(con: duckdb.DuckDBPyConnection, sql: str) -> str | None:
 
     DuckDB's parser takes nothing but a query there, whatever a query and a statement that writes have in common.
     """
+    import duckdb
+
     # A comment may follow the semicolon.
     for text in (sql, sql.rpartition(";")[0]):
         with suppress(duckdb.Error):
@@ -398,6 +406,8 @@ def _answer(
     late: threading.Event,
 ) -> QueryResult:
     """Run the statement and fetch up to `limit` rows, and one more to know whether the result was cut."""
+    import duckdb
+
     con.execute(statement, values)
     description = con.description or []
     columns = tuple(str(column[0]) for column in description)

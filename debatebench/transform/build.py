@@ -11,8 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from debatebench.shared.activity import doing
 from debatebench.shared.duckdb_sql import missing_quotes
@@ -47,6 +46,9 @@ from debatebench.transform.project import Project
 from debatebench.transform.short_names import update_short_names
 from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.workers import create_all
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +285,8 @@ class _Build:
 
     def _create(self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str) -> BuiltModel:
         """Create one table or view from the SQL text as written."""
+        import duckdb
+
         started = time.perf_counter()
         parts = self._changed_parts(model, fingerprint)
         is_whole = model.properties.config.incremental_by is not None and fingerprint == self.expected[model.name]
@@ -356,6 +360,8 @@ class _Build:
 
     def _failure(self, model: SqlModel, error: Exception) -> DebatebenchError:
         """DuckDB's message as one sentence, with the line of the file if the message contains one."""
+        import duckdb
+
         if (short := out_of_memory(error)) is not None:
             return short
         text = str(error)

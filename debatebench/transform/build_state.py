@@ -7,13 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text, transaction
 from debatebench.shared.hashing import hash_of
 from debatebench.transform.domain import Domain
 from debatebench.transform.project import Project
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ def empty_landed(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:
     """Whether a build of `project` would change nothing. Fast, because it parses no files and lists no tables."""
+    import duckdb
+
     try:
         stored = con.execute("select state from meta.build_state").fetchall()
     except duckdb.CatalogException:
@@ -144,6 +148,8 @@ def data_fingerprints(con: duckdb.DuckDBPyConnection, domain: Domain) -> dict[st
 
 def _apart_sha256(con: duckdb.DuckDBPyConnection, domain: Domain) -> dict[str, str]:
     """Landed table that changes apart from landings → hash of its rows; empty where an earlier version lacks it."""
+    import duckdb
+
     with suppress(duckdb.CatalogException):
         return {name: hash_of(*map(repr, con.execute(f"from {name} order by all").fetchall())) for name in domain.apart}
     return {}

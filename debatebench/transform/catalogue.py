@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
 
-from debatebench.transform.project import Project
-from debatebench.transform.short_names import short_names
-from debatebench.transform.sql_model import SqlModel
-from debatebench.transform.testing.generic_tests import Unique, UniqueCombinationOfColumns
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
 
 _COLUMNS = {
     "sql_model": "varchar",
@@ -30,6 +30,7 @@ def subject_of(model: SqlModel) -> str:
 def keys_of(project: Project, name: str) -> list[str]:
     """What identifies a row by the data tests of a SQL model: columns, or columns with a comma between them."""
     # It loads pydantic, which a build with nothing to do does not need.
+    from debatebench.transform.testing.generic_tests import Unique, UniqueCombinationOfColumns
 
     model = project.models[project.models[name].alias_of or name]
     found = []
@@ -43,6 +44,8 @@ def keys_of(project: Project, name: str) -> list[str]:
 
 def write_catalogue(con: duckdb.DuckDBPyConnection, project: Project) -> None:
     """Replace the rows of `main.sql_models`, one per SQL model of the project."""
+    from debatebench.transform.short_names import short_names
+
     short = {name: each for each, name in short_names(project).items()}
     rows = [
         (

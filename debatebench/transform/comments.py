@@ -13,8 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-import duckdb
-
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text, transaction
 from debatebench.transform.build_state import inputs_sha256
 from debatebench.transform.macros import Macro
@@ -24,6 +22,8 @@ from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.workers import connection_beside
 
 if TYPE_CHECKING:
+    import duckdb
+
     Texts = dict[tuple[str, str], str]
     """(dotted name, column or an empty text) → text."""
 

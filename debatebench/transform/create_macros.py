@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import SqlModelError
@@ -15,6 +14,9 @@ from debatebench.transform.macros import Macro, macro_definitions
 from debatebench.transform.one_query import check_query
 from debatebench.transform.sql_model import MACROS
 
+if TYPE_CHECKING:
+    import duckdb
+
 
 def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *, stand_alone: bool = False) -> None:
     """Create the macros, given in dependency order, in the current database; existing macros are replaced.
@@ -23,6 +25,8 @@ def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *
 
     Raises `SqlModelError` for a macro with the name of a DuckDB function, and for what DuckDB refuses.
     """
+    import duckdb
+
     if not macros:
         return
     _check_names(con, macros.values())

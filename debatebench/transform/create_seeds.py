@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import SqlModelError
@@ -15,6 +14,9 @@ from debatebench.transform.one_query import execute_one
 from debatebench.transform.seeds import LONGEST_SHOWN
 from debatebench.transform.sql_model import Seed, SqlModel
 
+if TYPE_CHECKING:
+    import duckdb
+
 
 def create_seed(con: duckdb.DuckDBPyConnection, model: SqlModel, seed: Seed) -> int:
     """Create or replace the table of a seed, and return its number of rows.
@@ -22,6 +24,8 @@ def create_seed(con: duckdb.DuckDBPyConnection, model: SqlModel, seed: Seed) -> 
     Values are parameters and never become SQL. Raises `SqlModelError` with file and line for a value that does not
     have the type of its column.
     """
+    import duckdb
+
     types = standard_types(con, dict(seed.types), model.properties_file)
     values = [list(column) for column in zip(*seed.rows, strict=True)] or [[] for _ in types]
     cells = ", ".join(f"unnest(?::varchar[]) as {quoted_identifier(name)}" for name in types)

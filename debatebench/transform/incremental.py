@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.sql_model import MACROS, SqlModel
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def changed_parts(before: Mapping[str, str] | None, now: Mapping[str, str] | None) -> tuple[str, ...] | None:

@@ -10,12 +10,15 @@ from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import msgspec
 
 from debatebench.transform import dbt_words, macros, sql_model
 from debatebench.transform.sql_model import PARSED, Parsed
+
+if TYPE_CHECKING:
+    import duckdb
 
 _COLUMNS = ["sha256", "parser", "found"]
 

@@ -6,14 +6,17 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.visible_text import shortened
-from debatebench.transform.properties import SeedProperties
 from debatebench.transform.sql_model import NAME, Query, Seed, text_sha256
+
+if TYPE_CHECKING:
+    from debatebench.transform.properties import SeedProperties
 
 SEEDS = "seeds"
 """The folder of CSV files, and the schema of their tables."""

@@ -13,14 +13,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-import duckdb
-
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import SqlDataError, SqlModelError
 from debatebench.transform.broken import Broken
 from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
+    import duckdb
+
     Create = Callable[[duckdb.DuckDBPyConnection, SqlModel], "T"]
     _Result = tuple[list["T"], dict[str, SqlModelError]]
 
