@@ -30,18 +30,20 @@ from debatebench.query.safe_query import (
     run_query,
     search_path_of,
 )
+from debatebench.query.sql_project import load_project
 from debatebench.shared.amounts import counted, did_you_mean, listed
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.transform.build_state import BuiltModel, read_builds
+from debatebench.transform.project import Project
 from debatebench.transform.sql_model import SqlModel
+from debatebench.warehouse.up_to_date import check_fits
 
 if TYPE_CHECKING:
     from debatebench.query.comparison import Comparison
     from debatebench.query.one_debate import StoredDebate
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.lineage.within_query import LineageNode
-    from debatebench.transform.project import Project
 
 __all__ = ["ColumnInfo", "ModelInfo", "QueryResult", "RunInfo", "Warehouse", "open"]
 
@@ -199,8 +201,6 @@ class Warehouse:
 
     def _check_fits(self) -> UsageError | None:
         """Warn if the warehouse does not fit its SQL models; returns why, if it lacks some of this version."""
-        from debatebench.warehouse.up_to_date import check_fits
-
         workspace = self._workspace
         if workspace is None:
             return None
@@ -399,7 +399,6 @@ class Warehouse:
     @cached_property
     def _project(self) -> Project:
         """The SQL models of the workspace that contains the file, else the packaged ones."""
-        from debatebench.query.sql_project import load_project
         from debatebench.transform.parse_cache import recall_parsed
 
         with sql_errors(), closing(self._cursor()) as con:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.query.drawn_debates import debate_document, drawn_debates
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.output_paths import check_output_folder
 from debatebench.shared.workspace import Workspace
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 _NAME = re.compile(r"debate-[1-9][0-9]{0,4}\.md")
 

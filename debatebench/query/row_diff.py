@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import duckdb
 
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import UsageError
@@ -15,9 +17,6 @@ from debatebench.transform.testing.generic_tests import (
     Unique,
     UniqueCombinationOfColumns,
 )
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True, slots=True)

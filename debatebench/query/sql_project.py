@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from debatebench.shared.hashing import hash_of
 from debatebench.transform.domain import LandedColumn, PythonFunctions
 from debatebench.transform.project import Project
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.transform.sql_model import SqlModel
 
 _PACKAGE = Path(__file__).parents[1]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -19,10 +18,8 @@ from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import downstream, upstream
 from debatebench.transform.model_versions import versions_of
 from debatebench.transform.one_query import execute_one
+from debatebench.transform.project import Project
 from debatebench.transform.sql_model import SqlModel
-
-if TYPE_CHECKING:
-    from debatebench.transform.project import Project
 
 LEADERBOARD = "marts.leaderboard"
 _SIDES = ("before", "after")

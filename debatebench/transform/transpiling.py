@@ -19,12 +19,12 @@ from debatebench.shared.files import shown_path
 from debatebench.transform.empty_warehouse import columns_of, create, empty_warehouse
 from debatebench.transform.expansion import expand
 from debatebench.transform.portability import findings, sentences
+from debatebench.transform.project import Project
 from debatebench.transform.spark.translation import spark_query
 from debatebench.transform.spark.typed_query import typed_query
 from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
-    from debatebench.transform.project import Project
     from debatebench.transform.testing.data_tests import TestResult
 
 ENGINES: Mapping[str, str] = {

@@ -18,6 +18,8 @@ from debatebench.landing.annotation_journals import annotations_folder, folders_
 from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.landing.run_marks import Marks, landed_marks, marks_journal, read_marks
+from debatebench.query.left_out import left_out
+from debatebench.query.safe_query import open_for_query
 from debatebench.shared.activity import each_of
 from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text
@@ -390,8 +392,6 @@ def _leftover(path: Path, tag: str = "") -> Finding:
 
 def _landed(workspace: Workspace) -> tuple[dict[str, Content], dict[str, RunMark], Finding | None]:
     """Run tag → what was landed, and its marks; and a finding if the warehouse cannot be read as a whole."""
-    from debatebench.query.safe_query import open_for_query
-
     if not workspace.database.is_file():
         return {}, {}, None
     contents: dict[str, Content] = {}
@@ -414,9 +414,6 @@ def _landed(workspace: Workspace) -> tuple[dict[str, Content], dict[str, RunMark
 
 def _findings_of_models(workspace: Workspace) -> dict[str, list[Finding]]:
     """Run tag → judges of which no verdict counts, and debates of other runs, by the SQL models as they were built."""
-    from debatebench.query.left_out import left_out
-    from debatebench.query.safe_query import open_for_query
-
     found: dict[str, list[Finding]] = {}
     # Models that cannot be read are reported by what builds them.
     with suppress(DebatebenchError, duckdb.Error), closing(open_for_query(workspace.database)) as con:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import duckdb
 
+from debatebench.query.safe_query import open_for_query
 from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import write_atomically
@@ -72,8 +73,6 @@ def check_fits(
 @contextmanager
 def _opened(database: Path, con: duckdb.DuckDBPyConnection | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """The connection `con`, else one that is closed at the end of the block."""
-    from debatebench.query.safe_query import open_for_query
-
     if con is not None:
         yield con
         return

@@ -18,12 +18,12 @@ from debatebench.transform.lineage.descriptions import Descriptions, description
 from debatebench.transform.lineage.formats import place
 from debatebench.transform.lineage.within_query import LineageNode
 from debatebench.transform.model_versions import is_prerelease, versions_of
+from debatebench.transform.project import Project
 from debatebench.transform.sql_model import Query, SqlModel, first_comment
+from debatebench.transform.testing.generic_tests import GenericTest
 
 if TYPE_CHECKING:
-    from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties, MacroTest, UnitTest
-    from debatebench.transform.testing.generic_tests import GenericTest
 
 Link = tuple[str, str]
 """The text of a link, and the name of what it leads to."""

@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import yaml
 from jinja2 import Environment, StrictUndefined
 
+from debatebench.output.export.dataset_tables import DatasetTable
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.result_formats import render
 from debatebench.shared.version import __version__
 from debatebench.transform.lineage.descriptions import Descriptions, descriptions_of
-
-if TYPE_CHECKING:
-    from debatebench.output.export.dataset_tables import DatasetTable
 
 _SPLIT = "train"
 _NOTHING = "–"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
+from debatebench.output.export.dbt_names import DbtNames
 from debatebench.transform.expansion import expand
-
-if TYPE_CHECKING:
-    from debatebench.output.export.dbt_names import DbtNames
 
 _JINJA = re.compile(r"\{[{%#]")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from debatebench.output.export.dbt_names import DbtNames
 from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
@@ -27,7 +28,6 @@ from debatebench.transform.testing.generic_tests import (
 )
 
 if TYPE_CHECKING:
-    from debatebench.output.export.dbt_names import DbtNames
     from debatebench.transform.properties import LocatedTest, UnitTest
 
 

@@ -12,7 +12,9 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
+
+import duckdb
 
 from debatebench.config.parts import load_rubric
 from debatebench.output.export.manifest import Contents, LeftOut
@@ -23,10 +25,6 @@ from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import mapping
 from debatebench.shared.records import Adjudication, Annotation, Debate, Debater, Record, Score, Topic, Turn, Weakness
 from debatebench.shared.workspace import packaged
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 Shape = Literal["listed", "keyed"]
 RecordT = TypeVar("RecordT", bound=Record)

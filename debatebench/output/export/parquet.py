@@ -15,6 +15,7 @@ import duckdb
 
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
+from debatebench.query.parquet import as_in_file
 from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
@@ -22,8 +23,10 @@ from debatebench.shared.json_bytes import to_json
 from debatebench.shared.records import TABLES
 from debatebench.transform.comments import stored_texts
 from debatebench.transform.contracts import columns_of_all
+from debatebench.transform.graph import select_models
 from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.stored_views import stored_views
+from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
 
 _DEFAULT = ("marts.*", "original.*", "ratings.*")
 
@@ -73,8 +76,6 @@ def _relations(snapshot: Snapshot) -> dict[str, str]:
 
 def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequence[str]) -> list[str]:
     """The SQL models that a selector matches; it must match at least one, unless it matches landed tables."""
-    from debatebench.transform.graph import select_models
-
     try:
         return select_models(models, [selector])
     except UsageError:
@@ -88,8 +89,6 @@ def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequ
 
 def _key(models: Mapping[str, SqlModel], name: str) -> str:
     """The columns that identify a row according to a test in the YAML; every column if there is no such test."""
-    from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
-
     for test in models[models[name].alias_of or name].properties.data_tests:
         if isinstance(test, UniqueCombinationOfColumns) and test.where is None:
             return ", ".join(quoted_identifier(column) for column in test.combination_of_columns)
@@ -98,8 +97,6 @@ def _key(models: Mapping[str, SqlModel], name: str) -> str:
 
 def _columns(types: Mapping[str, str]) -> dict[str, str]:
     """Column → its SQL expression, with the type that it has in the file."""
-    from debatebench.query.parquet import as_in_file
-
     return {name: as_in_file(quoted_identifier(name), duckdb.sqltype(type_)) for name, type_ in types.items()}
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
+from debatebench.transform.domain import LandedColumn
 from debatebench.transform.graph import upstream
 from debatebench.transform.lineage.passed_on import OutputColumns
+from debatebench.transform.project import Project
 from debatebench.transform.sql_model import MACROS, is_macro_call, syntax_tree
 
 if TYPE_CHECKING:
-    from debatebench.transform.domain import LandedColumn
-    from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties
 
     Values = Mapping[str, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -13,10 +13,8 @@ from sqlglot.optimizer.scope import Scope, build_scope
 from sqlglot.tokenizer_core import Token
 
 from debatebench.transform.expansion import CLOSING, OPENING, expand, one_line
+from debatebench.transform.macros import Macro
 from debatebench.transform.sql_model import is_macro_call
-
-if TYPE_CHECKING:
-    from debatebench.transform.macros import Macro
 
 # `main.upper(x)` is a function in its schema, and not one applied to a column.
 _SCHEMAS_OF_FUNCTIONS = {"main", "system", "pg_catalog"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.activity import doing
 from debatebench.shared.errors import SqlModelError, UsageError
+from debatebench.transform.project import Project
 from debatebench.transform.spark.relations import relations
 from debatebench.transform.spark.session import reason
 from debatebench.transform.spark.state import read_state
@@ -22,7 +23,6 @@ from debatebench.transform.testing.data_tests import TestResult, all_placed_test
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from debatebench.transform.project import Project
 
 _SHOWN_ROWS = 5
 _JOBS_AT_ONCE = 4

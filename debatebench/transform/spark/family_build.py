@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier, quoted_text
+from debatebench.transform.domain import Domain
 from debatebench.transform.empty_warehouse import columns_of, create, empty_warehouse
 from debatebench.transform.macros import Macro
 from debatebench.transform.spark.relations import carried_query
@@ -27,7 +28,6 @@ from debatebench.transform.sql_model import SqlModel
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from debatebench.transform.domain import Domain
 
 PACKED = "model string, row_count bigint, packed binary"
 """What a task returns; a row whose model is `REPORT` has a JSON object instead of rows."""

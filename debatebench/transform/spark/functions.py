@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from debatebench.transform.domain import PythonFunctions, Signed
 from debatebench.transform.spark.translation import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from debatebench.transform.domain import PythonFunctions, Signed
 
 
 def register_functions(session: SparkSession, functions: PythonFunctions, names: Iterable[str]) -> None:

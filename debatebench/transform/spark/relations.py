@@ -12,11 +12,10 @@ import duckdb
 from debatebench.shared.carried_types import cast, type_in_arrow
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier
 from debatebench.transform.empty_warehouse import columns_of, create, empty_warehouse
+from debatebench.transform.project import Project
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
-
-    from debatebench.transform.project import Project
 
 
 @dataclass(frozen=True, slots=True)

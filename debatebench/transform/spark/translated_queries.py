@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.expansion import expand
+from debatebench.transform.project import Project
 from debatebench.transform.spark.functions import register_functions
 from debatebench.transform.spark.session import reason
 from debatebench.transform.spark.translation import spark_query
@@ -20,7 +21,6 @@ from debatebench.transform.sql_model import SqlModel
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from debatebench.transform.project import Project
     from debatebench.transform.spark.relations import Relation
     from debatebench.transform.spark.target import Target
 

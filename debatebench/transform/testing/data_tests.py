@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import duckdb
 
@@ -25,12 +25,10 @@ from debatebench.transform.contracts import actual_columns, columns_of_all, cont
 from debatebench.transform.lineage.descriptions import Descriptions, descriptions_of
 from debatebench.transform.macros import Macro, select_macros
 from debatebench.transform.one_query import check_query, execute_one
+from debatebench.transform.project import Project
 from debatebench.transform.sql_model import SingularTest, SqlModel
 from debatebench.transform.stored_views import stored_views
 from debatebench.transform.testing.generic_tests import Finite, GenericTest, uncertainty_tests
-
-if TYPE_CHECKING:
-    from debatebench.transform.project import Project
 
 _SHOWN_ROWS = 5
 _DOTTED = re.compile(r"\b\w+\.\w+\b")

@@ -24,11 +24,11 @@ from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.macros import Macro, select_macros
 from debatebench.transform.one_query import execute_one
+from debatebench.transform.project import Project
 from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.data_tests import TestResult, run_test
 
 if TYPE_CHECKING:
-    from debatebench.transform.project import Project
     from debatebench.transform.properties import LocatedTest, MacroTest, UnitTest
 
 Row = tuple[Any, ...]
