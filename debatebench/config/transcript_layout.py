@@ -168,6 +168,8 @@ def _unescaped(text: str, layout: re.Pattern[str]) -> str:
 
 
 def _has_opening(text: str) -> bool:
+    if text.isascii():
+        return "[" in text or "<" in text
     return any(mark in text for mark in _OPENINGS)
 
 

@@ -25,7 +25,7 @@ from debatebench.judges import method_of
 from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.deliberation import Deliberation, NoVerdictError, Question
 from debatebench.providers.base import Completion
-from debatebench.providers.sent_schema import sent_schema
+from debatebench.providers.sent_schema import length_sent
 from debatebench.shared.records import Turn
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class _Rehearsal(Deliberation):
             call.said = Texts(**{kind: 1})
             return read(Completion(self._text(kind)))
         if not self.seat.judge.removes("response_format"):
-            call.schema = len(json.dumps(sent_schema(form.schema())))
+            call.schema = length_sent(form.schema())
         call.said = Texts(reason=len(form.reasoned))
         call.said_characters = len(json.dumps(_answer(form, lambda: "")))
         return read(Completion(json.dumps(_answer(form, lambda: self._text("reason")))))

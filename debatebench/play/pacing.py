@@ -182,9 +182,12 @@ class Pacing:
                 return model, None
             if is_proxy_busy and model.lane.is_proxied:
                 continue
-            if (best is not None and best.waiting[0] < first) or not model.has_room or not model.lane.has_room:
+            if best is not None and best.waiting[0] < first:
                 continue
-            opens = max(model.opens_at(now, tokens), model.lane.opens_at(now, tokens))
+            lane = model.lane
+            if not model.has_room or not lane.has_room:
+                continue
+            opens = max(model.opens_at(now, tokens), lane.opens_at(now, tokens))
             if opens > now:
                 opens_at = opens if opens_at is None else min(opens, opens_at)
             else:
