@@ -5,7 +5,7 @@ An installed package adds one by the entry point `debatebench.providers`.
 asking.py             what a debater or judge is asked, and the answer
 base.py               what a provider is: request, reply, completion
 connecting.py         opening a connection to a host with several addresses
-direct_transport.py   a transport of httpx for one address, without a proxy
+direct_transport.py   connections to one address, without a proxy
 endpoints.py          allowed addresses, keys and proxies
 error_body.py         the error in a body, in any of the usual forms
 failure_tables.py     what codes, words, statuses and finish reasons mean: tables
