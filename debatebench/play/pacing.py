@@ -172,9 +172,7 @@ class Pacing:
         """The model whose first request goes next; if there is none, the time at which there will be, if time helps."""
         best: _Model | None = None
         opens_at: float | None = None
-        is_proxy_busy = not self._is_proxy_tried and any(
-            lane.is_proxied and lane.in_flight for lane in self._lanes.values()
-        )
+        is_proxy_busy = not self._is_proxy_tried and self._proxied_in_flight()
         for model in self._waited_for:
             first = model.waiting[0]
             _, _, tokens, admitted = first
@@ -193,6 +191,9 @@ class Pacing:
             else:
                 best = model
         return best, opens_at
+
+    def _proxied_in_flight(self) -> bool:
+        return any(lane.is_proxied and lane.in_flight for lane in self._lanes.values())
 
     def _admission(self, model: _Model, tokens: int, now: float) -> Admission:
         self._in_flight += 1

@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any, cast
 from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
 from debatebench.shared.extensions import extension, known_extensions
+from debatebench.shared.memo import once_each
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -89,6 +90,7 @@ def make_provider(member: MemberConfig, environ: Mapping[str, str] | None) -> Pr
     return factory(member, environ)
 
 
+@once_each
 def provider_key(member: MemberConfig) -> Hashable:
     """A key that is equal for members that can share one provider instance."""
     shared = (

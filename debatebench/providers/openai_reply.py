@@ -105,7 +105,8 @@ def _read(reply: Reply, source: ReplySource, *, asks_for_object: bool) -> Comple
             partial_body=reply.body,
             generation_id=reply.headers.get("x-generation-id"),
         )
-    completion = _completion(data, reply, source)
+    choice = first_choice(data)
+    completion = _completion(data, choice, reply, source)
     if asks_for_object and not completion.text.strip() and not source.is_told(data):
         moved = moved_answer(data, reply.body) or ""
         if moved.strip():
@@ -113,7 +114,6 @@ def _read(reply: Reply, source: ReplySource, *, asks_for_object: bool) -> Comple
     if data.get("error") or data.get("object") == "error":
         error = ErrorBody.of(data)
         raise _declined(reply, source, status_inside(error), error, completion)
-    choice = first_choice(data)
     if choice.get("error"):
         raise _broken_off(reply, source, ErrorBody.of(choice), completion)
     objection = _objection(completion, choice, source)
@@ -132,7 +132,7 @@ def _read(reply: Reply, source: ReplySource, *, asks_for_object: bool) -> Comple
 def _objection(completion: Completion, choice: dict[str, Any], source: ReplySource) -> tuple[FailureKind, str] | None:
     """Why an answer does not count: it broke off, was refused, or holds no text."""
     for reason in (completion.finish_reason, _word(choice.get("native_finish_reason"), source)):
-        if (meaning := meaning_of_finish(reason)) is not None:
+        if reason and (meaning := meaning_of_finish(reason)) is not None:
             what = "was stopped by a content filter" if meaning.kind is FailureKind.REFUSED else "broke off"
             return meaning.kind, f"but the answer {what} ({excerpt(reason or '', source.keys)})"
     message = mapping(choice.get("message"))
@@ -209,9 +209,8 @@ def _said(error: ErrorBody, source: ReplySource, reply: Reply) -> str:
     return f" ({said})" if said else ""
 
 
-def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Completion:
-    """All figures and text in the body, with `None` for missing ones."""
-    choice = first_choice(data)
+def _completion(data: dict[str, Any], choice: dict[str, Any], reply: Reply, source: ReplySource) -> Completion:
+    """All figures and text in the body and its first choice, with `None` for missing ones."""
     message = mapping(choice.get("message"))
     text = _text(_content(choice), source)
     reasoning = _reasoning(message, source)
