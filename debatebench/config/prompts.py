@@ -229,7 +229,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     is not in `values` raises `ConfigError`.
     """
     if "{{?" in template:
-        template = CONDITION.sub(lambda line: line[2] if _holds(line[1], values) else "", template)
+        template = "".join([text for names, text in _conditions(template) if all(map(values.get, names))])
     parts = list(_parts(template))
     try:
         parts[1::2] = [values[name] for name in parts[1::2]]
@@ -239,8 +239,15 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def _holds(conditions: str, values: Mapping[str, str]) -> bool:
-    return all(values.get(name) for name in _NAMES_OF_CONDITION.findall(conditions))
+@cache
+def _conditions(template: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """A template in pieces: the names that must have a value, and the text that is left out if one has none."""
+    pieces: list[tuple[tuple[str, ...], str]] = []
+    end = 0
+    for line in CONDITION.finditer(template):
+        pieces += ((), template[end : line.start()]), (tuple(_NAMES_OF_CONDITION.findall(line[1])), line[2])
+        end = line.end()
+    return (*pieces, ((), template[end:]))
 
 
 @cache

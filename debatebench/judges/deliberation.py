@@ -310,7 +310,7 @@ class Deliberation:
         if is_extracted:
             hints["task"] = "extraction"
         path = path_of(stage, dimension, position)
-        return await self._decide(Question(path, stage, dimension, shown, hints), form)
+        return await self._decide(Question(path, stage, dimension, shown, hints, form), form)
 
     def _hints(self, form: AnswerForm, stage: str, dimension: str | None) -> dict[str, Any]:
         hints = {**_verdict_hints(form), "positions": list(form.positions), "dimension": dimension}
@@ -365,7 +365,7 @@ class Deliberation:
             Message("user", fill(self.prompts.judge_user, values)),
         )
         hints = {**_verdict_hints(form), **({"positions": list(form.positions)} if is_of_teams else {})}
-        return await self._decide(Question("", "verdict", None, Shown(messages, nonce), hints), form)
+        return await self._decide(Question("", "verdict", None, Shown(messages, nonce), hints, form), form)
 
     def state(self, winners: Sequence[str], by_dimension: Mapping[str, Sequence[str]]) -> Decision:
         """The decision of a rule that asks nobody: who has won, and who was better on each dimension."""
@@ -377,7 +377,7 @@ class Deliberation:
         return Decision({}, tuple(winners))
 
     async def _decide(self, question: Question, form: AnswerForm) -> ParsedAnswer:
-        answer = await self._put(replace(question, form=form), lambda said: _decision_in(said, form))
+        answer = await self._put(question, lambda said: _decision_in(said, form))
         is_summary = question.stage == "summary"
         self.steps[question.path].notes += self._notes(answer, question.dimension, is_summary=is_summary)
         return answer
@@ -524,6 +524,8 @@ class Deliberation:
 
     def _with_reasons(self, form: AnswerForm, template: str) -> AnswerForm:
         has_reasons = self.prompts.gives_reasons(template)
+        if has_reasons == form.has_reasons:
+            return form
         return AnswerForm(form.dimensions, form.positions, form.declares_winner, form.allows_tie, has_reasons)
 
     def _nonce(self, shown: str) -> str:

@@ -14,6 +14,8 @@ def planted_scores(turns: Iterable[Turn], dimensions: Mapping[str, DimensionConf
     """The scores of every complete verdict that a debater wrote into a speech, in a form that a judge might copy."""
     planted = set()
     for turn in turns:
+        if "{" not in turn.content:
+            continue
         # A judge may also copy an object that is written as a JSON string.
         contents = dict.fromkeys((turn.content, turn.content.replace('\\"', '"')))
         for text in (each for content in contents for each in json_objects(content)):

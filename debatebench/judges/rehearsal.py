@@ -28,7 +28,7 @@ from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.deliberation import Deliberation, NoVerdictError, Question
 from debatebench.providers.asking import Answer, Step
 from debatebench.providers.base import Completion, Request
-from debatebench.providers.sent_schema import sent_schema
+from debatebench.providers.sent_schema import length_sent
 from debatebench.shared.records import Side, Turn
 
 _PRIVATE = re.compile("[\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
@@ -230,7 +230,7 @@ class _Rehearsal(Deliberation):
             call.said = Texts(**{kind: 1})
             return read(Completion(self._text(kind)))
         if not self.seat.judge.removes("response_format"):
-            call.schema = len(json.dumps(sent_schema(form.schema())))
+            call.schema = length_sent(form.schema())
         call.said = Texts(reason=len(form.reasoned))
         call.said_characters = len(json.dumps(_answer(form, lambda: "")))
         return read(Completion(json.dumps(_answer(form, lambda: self._text("reason")))))

@@ -45,6 +45,7 @@ class JudgeCalls:
         played = Layout(tuple(Place(turn.role, turn.side, turn.stage, turn.instruction) for turn in plan.config.rounds))
         self._layouts: dict[str | None, Layout] = {None: played}
         self._by_places = {played.places: played}
+        self._guiding: dict[str | None, str | None] = {}
 
     def layout(self, debate: ScheduledDebate) -> Layout:
         """Where the speeches of a debate stand."""
@@ -75,8 +76,11 @@ class JudgeCalls:
     def _guided(self, debate: ScheduledDebate) -> str | None:
         """The debate's category, if the rubric says what it asks of each side in it."""
         category = self._plan.topic(debate.topic_id).category
-        dimensions = self._plan.config.dimensions.values()
-        return category if any(of_category(each.by_category, category) for each in dimensions) else None
+        if category not in self._guiding:
+            dimensions = self._plan.config.dimensions.values()
+            is_guiding = any(of_category(each.by_category, category) for each in dimensions)
+            self._guiding[category] = category if is_guiding else None
+        return self._guiding[category]
 
     def left(self, debate: ScheduledDebate, judge_id: str, answered: frozenset[str]) -> RehearsedDeliberation | None:
         """What is left of a deliberation when these steps of the debate are answered; None if all of its calls are."""

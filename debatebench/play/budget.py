@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from debatebench.plan.plan import Plan
 from debatebench.providers import is_simulated
 from debatebench.providers.base import Request
 from debatebench.providers.prices import as_bound, most_of
-from debatebench.providers.sent_schema import sent_schema
+from debatebench.providers.sent_schema import length_sent
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import UsageError
 from debatebench.shared.service_tiers import asked_tier
@@ -43,7 +42,7 @@ def largest_cost(request: Request, member: MemberConfig) -> Decimal | None:
         return None
     size = sum(_bytes_in(message.content) for message in request.messages) + format_tokens(len(request.messages))
     if request.json_schema is not None:
-        size += len(json.dumps(sent_schema(request.json_schema)))
+        size += length_sent(request.json_schema)
     return as_bound(most_of(member, size, request.max_tokens))
 
 

@@ -324,13 +324,11 @@ class DurableCalls:
         may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(counted.text)
         is_unpriced = cost is None and may_be_billed
         could_cost = bound_of(counted, call.member, call.possible_cost) if is_unpriced else None
-        row = {
-            **call.row(self._run_tag, sent_at, counted, reply, failure),
-            "cost": None if cost is None else str(cost),
-            "cost_source": cost_source,
-            "unpriced_reason": reason if is_unpriced else None,
-            "possible_cost": None if could_cost is None else str(could_cost),
-        }
+        row = call.row(self._run_tag, sent_at, counted, reply, failure)
+        row["cost"] = None if cost is None else str(cost)
+        row["cost_source"] = cost_source
+        row["unpriced_reason"] = reason if is_unpriced else None
+        row["possible_cost"] = None if could_cost is None else str(could_cost)
         known = {name: value for name, value in row.items() if value is not None}
         outcome: dict[str, Any] = {"type": "outcome", "of": "call", "records": {"calls": [known]}}
         if failure is not None and failure.partial_body:

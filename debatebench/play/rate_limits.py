@@ -26,6 +26,8 @@ class Quota:
 
     def opens_at(self, now: float, tokens: int) -> float:
         """When a request of so many tokens may be sent: `now`, or later."""
+        if self._requests is None and self._tokens is None:
+            return now
         opens = now
         if self._requests is not None:
             opens = max(opens, self._requests.opens_at(now, 1))

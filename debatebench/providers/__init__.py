@@ -5,7 +5,7 @@ An installed package adds one by the entry point `debatebench.providers`.
 asking.py             what a debater or judge is asked, and the answer
 base.py               what a provider is: request, reply, completion
 connecting.py         opening a connection to a host with several addresses
-direct_transport.py   a transport of httpx for one address, without a proxy
+direct_transport.py   connections to one address, without a proxy
 endpoints.py          allowed addresses, keys and proxies
 error_body.py         the error in a body, in any of the usual forms
 failure_tables.py     what codes, words, statuses and finish reasons mean: tables
@@ -45,6 +45,7 @@ from debatebench.providers.profiles import PROFILES
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.errors import UsageError
 from debatebench.shared.extensions import extension, known_extensions
+from debatebench.shared.memo import once_each
 
 Factory = Callable[["MemberConfig", "Mapping[str, str] | None"], "Provider"]
 """Makes the provider of a configured debater or judge, with a key from the environment; nothing is sent yet.
@@ -87,6 +88,7 @@ def make_provider(member: MemberConfig, environ: Mapping[str, str] | None) -> Pr
     return factory(member, environ)
 
 
+@once_each
 def provider_key(member: MemberConfig) -> Hashable:
     """A key that is equal for members that can share one provider instance."""
     shared = (

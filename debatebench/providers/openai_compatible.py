@@ -212,11 +212,10 @@ class OpenAICompatible:
 
     def _safe_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The few headers that are kept, without cookies and anything else that may identify an account."""
-        kept = _KEPT_HEADERS | {self._profile.cost_header}
         return {
             name: without_keys(value, self._secrets)[:_LONGEST_HEADER]
             for name, value in headers.items()
-            if name in kept or name.startswith(_KEPT_PREFIX)
+            if name in _KEPT_HEADERS or name == self._profile.cost_header or name.startswith(_KEPT_PREFIX)
         }
 
 

@@ -55,9 +55,11 @@ def priced(completion: Completion, pricing: Pricing | None) -> Cost:
     )
     cost = prices.request
     for tokens, price, kind in parts:
-        if tokens and price is None:
+        if not tokens:
+            continue
+        if price is None:
             return Cost(reason=f"no price of {kind} tokens")
-        cost += tokens * (price or 0)
+        cost += tokens * price
     # An amount larger than any column holds comes from implausible token counts.
     return Cost(cost, "estimated") if cost <= MOST_MONEY else Cost(reason="more tokens than can be priced")
 
