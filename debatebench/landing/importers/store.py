@@ -81,23 +81,6 @@ class ImportReport:
         return f"{self.run_tag}: {added} added, {self.ignored:,} identical ignored, {self.replaced:,} replaced{kept}"
 
 
-def add_import(
-    workspace: Workspace,
-    run_tag: str,
-    format_name: str,
-    path: Path,
-    *,
-    replace: bool = False,
-    rubric: str | None = None,
-    weaknesses: Path | None = None,
-    on_conflict: OnConflict | Literal["refuse"] | None = None,
-) -> ImportReport:
-    """Keep the records at `path` as `importing` does."""
-    options = {"replace": replace, "rubric": rubric, "weaknesses": weaknesses, "on_conflict": on_conflict}
-    with importing(workspace, run_tag, format_name, path, with_rows=False, **options) as report:  # type: ignore[arg-type]
-        return report
-
-
 @contextmanager
 def importing(
     workspace: Workspace,
