@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from debatebench.shared.errors import DebatebenchError
+
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
@@ -31,7 +33,6 @@ def _completed(names_in: Callable[[Workspace, Mapping[str, Any]], Iterable[str]]
     """The completion of an option by names of a workspace, which gets the workspace and the other options."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
-        from debatebench.shared.errors import DebatebenchError
         from debatebench.shared.workspace import Workspace
 
         try:

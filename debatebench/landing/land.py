@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
+
+import duckdb
 
 from debatebench.landing.run_settings import run_settings
 from debatebench.query.run_tags import landing_columns, landing_order
@@ -16,9 +18,6 @@ from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record, Row, RunMark
-
-if TYPE_CHECKING:
-    import duckdb
 
 # DuckDB reads a file in buffers that must hold its longest row; if they are small, several threads share a file. With
 # this size, few rows are left over for the checkpoint to compress; 16 MiB cost a fifth more CPU and memory.

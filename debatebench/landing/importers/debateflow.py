@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
 from debatebench.config.parts import load_rubric
+from debatebench.config.types import DimensionConfig
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Importer, Purpose, visible_files
 from debatebench.landing.importers.strict_source import (
     Category,
@@ -44,9 +45,6 @@ from debatebench.shared.records import (
     Winner,
 )
 from debatebench.shared.workspace import packaged
-
-if TYPE_CHECKING:
-    from debatebench.config.types import DimensionConfig
 
 _SHORT_NAMES = {
     "clash": "clash_engagement",
