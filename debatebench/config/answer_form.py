@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.transcript_layout import BP_POSITIONS
@@ -49,26 +51,14 @@ class AnswerForm:
             return ()
         return (*(self.positions if self.dimensions else ()), *(("winner",) if self.declares_winner else ()))
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Mapping[str, Any]:
         """The JSON schema: every key is required, no other is allowed, each score is within its scale.
 
+        Equal forms give the same object, which nobody changes.
         The schema is part of the request's identity; providers get it as `sent_schema` writes it, without bounds.
         """
-        properties: dict[str, Any] = {}
-        if self.dimensions:
-            scores = {name: _score_schema(dimension) for name, dimension in self.dimensions.items()}
-            properties["scores"] = _closed(dict.fromkeys(self.positions, _closed(scores)))
-        if self.declares_winner:
-            properties["winner"] = self._winner_schema()
-        if self.reasoned:
-            properties["reasons"] = _closed({name: {"type": "string"} for name in self.reasoned})
-        return _closed(properties)
-
-    def _winner_schema(self) -> dict[str, Any]:
-        if not self.is_of_teams:
-            return {"type": "string", "enum": ["pro", "con", *(["tie"] if self.allows_tie else [])]}
-        team = {"type": "string", "enum": list(self.positions)}
-        return {"type": "array", "items": team, "minItems": 1, "maxItems": self.most_winners}
+        scales = tuple((name, d.is_integer, d.ends, d.step) for name, d in self.dimensions.items())
+        return _schema(scales, self.positions, self.declares_winner, self.allows_tie, self.reasoned)
 
     def shape(self) -> str:
         """The object with the allowed values in angle brackets, as prompts show it."""
@@ -91,12 +81,42 @@ class AnswerForm:
         return f"<{_either(('pro', 'con', 'tie') if self.allows_tie else ('pro', 'con'))}>"
 
 
-def _score_schema(dimension: DimensionConfig) -> dict[str, Any]:
+_Scale = tuple[str, bool, tuple[int | float, int | float], Decimal | None]
+
+
+# Panels ask for few kinds of answers, in thousands of requests.
+@lru_cache(maxsize=64)
+def _schema(
+    scales: tuple[_Scale, ...],
+    positions: tuple[str, ...],
+    declares_winner: bool,
+    allows_tie: bool,
+    reasoned: tuple[str, ...],
+) -> Mapping[str, Any]:
+    properties: dict[str, Any] = {}
+    if scales:
+        scores = {name: _score_schema(is_integer, ends, step) for name, is_integer, ends, step in scales}
+        properties["scores"] = _closed(dict.fromkeys(positions, _closed(scores)))
+    if declares_winner:
+        properties["winner"] = _winner_schema(positions, allows_tie=allows_tie)
+    if reasoned:
+        properties["reasons"] = _closed({name: {"type": "string"} for name in reasoned})
+    return _closed(properties)
+
+
+def _winner_schema(positions: tuple[str, ...], *, allows_tie: bool) -> dict[str, Any]:
+    if positions[0] not in BP_POSITIONS:
+        return {"type": "string", "enum": ["pro", "con", *(["tie"] if allows_tie else [])]}
+    team = {"type": "string", "enum": list(positions)}
+    return {"type": "array", "items": team, "minItems": 1, "maxItems": 2 if allows_tie else 1}
+
+
+def _score_schema(is_integer: bool, ends: tuple[int | float, int | float], step: Decimal | None) -> dict[str, Any]:
     return {
-        "type": "integer" if dimension.is_integer else "number",
-        "minimum": dimension.ends[0],
-        "maximum": dimension.ends[1],
-        **({} if dimension.step in (None, 1) else {"multipleOf": float(dimension.scores.step)}),
+        "type": "integer" if is_integer else "number",
+        "minimum": ends[0],
+        "maximum": ends[1],
+        **({} if step in (None, 1) else {"multipleOf": float(step)}),
     }
 
 

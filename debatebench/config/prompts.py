@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from debatebench.config.answer_form import AnswerForm
 from debatebench.config.transcript_layout import (
     BP_POSITIONS,
     BP_TEAMS,
@@ -28,11 +29,10 @@ from debatebench.config.transcript_layout import (
 from debatebench.shared.amounts import known_names
 from debatebench.shared.categories import of_category
 from debatebench.shared.errors import ConfigError
+from debatebench.shared.records import Position, Side
 
 if TYPE_CHECKING:
-    from debatebench.config.answer_form import AnswerForm
     from debatebench.config.types import Config, DimensionConfig, Round
-    from debatebench.shared.records import Position, Side
 
 DEBATER_PLACEHOLDERS = (
     "motion",
@@ -229,7 +229,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     is not in `values` raises `ConfigError`.
     """
     if "{{?" in template:
-        template = CONDITION.sub(lambda line: line[2] if _holds(line[1], values) else "", template)
+        template = "".join([text for names, text in _conditions(template) if all(map(values.get, names))])
     parts = list(_parts(template))
     try:
         parts[1::2] = [values[name] for name in parts[1::2]]
@@ -239,8 +239,15 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def _holds(conditions: str, values: Mapping[str, str]) -> bool:
-    return all(values.get(name) for name in _NAMES_OF_CONDITION.findall(conditions))
+@cache
+def _conditions(template: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """A template in pieces: the names that must have a value, and the text that is left out if one has none."""
+    pieces: list[tuple[tuple[str, ...], str]] = []
+    end = 0
+    for line in CONDITION.finditer(template):
+        pieces += ((), template[end : line.start()]), (tuple(_NAMES_OF_CONDITION.findall(line[1])), line[2])
+        end = line.end()
+    return (*pieces, ((), template[end:]))
 
 
 @cache

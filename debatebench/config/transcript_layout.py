@@ -14,13 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
 from unicodedata import normalize
 
+from debatebench.shared.records import Side, Turn
 from debatebench.shared.visible_text import is_blank, is_hidden
-
-if TYPE_CHECKING:
-    from debatebench.shared.records import Side, Turn
 
 END_LINE = "[END OF TRANSCRIPT]"
 _MATERIAL_END = "[END OF MATERIAL]"
@@ -149,11 +147,14 @@ def escape_material(text: str) -> str:
 
 
 def _escaped(text: str, layout: re.Pattern[str]) -> str:
+    if not _has_opening(text):
+        return text
+
     def escaped(line: re.Match[str]) -> str:
         start = _ink(line[0])
         return f"{line[0][:start]}\\{line[0][start:]}" if _looks_like(layout, line[0]) else line[0]
 
-    return _LINE.sub(escaped, text) if _has_opening(text) else text
+    return _LINE.sub(escaped, text)
 
 
 def _unescaped(text: str, layout: re.Pattern[str]) -> str:
@@ -168,6 +169,8 @@ def _unescaped(text: str, layout: re.Pattern[str]) -> str:
 
 
 def _has_opening(text: str) -> bool:
+    if text.isascii():
+        return "[" in text or "<" in text
     return any(mark in text for mark in _OPENINGS)
 
 
@@ -291,6 +294,7 @@ def _section_marker(section: Section) -> str:
     return f"[{kind}{(section.position or 'debate').upper()} | {' '.join((section.about or '').split())}]"
 
 
+@lru_cache(maxsize=256)
 def _marker(side: str, stage: str | None) -> str:
     """The line that introduces a speech; each run of blanks and line breaks in the stage becomes a single blank."""
     return f"[{side.upper()} | {' '.join((stage or '').split())}]"

@@ -301,7 +301,8 @@ class MemberConfig(_Frozen):
 
     def removes(self, *names: str) -> bool:
         """Whether the parameters remove a field with one of these names from requests."""
-        return any(name in self.parameters and self.parameters[name] is None for name in names)
+        parameters = self.parameters
+        return bool(parameters) and any(name in parameters and parameters[name] is None for name in names)
 
     def sent_cap(self, cap: int | None) -> int | None:
         """The token limit that is sent for an answer of at most `cap` tokens; None when none is sent."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 from debatebench.config.answer_form import TWO_SIDES
 from debatebench.config.transcript_layout import BP_POSITIONS, BP_ROLES, in_order, special_tasks
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.shared.records import JudgeNote, Side, Turn, Verdict
+from debatebench.config.types import MemberConfig
+from debatebench.shared.records import JudgeNote, Side, Turn, Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transcript:
     """A debate as shown to a judge: the topic and every turn in order, without the debaters' names."""
 
@@ -33,7 +31,7 @@ class Transcript:
         """The same debate with the speeches in the order in which that seat sees them."""
         return self if seat.first is None else replace(self, turns=tuple(in_order(self.turns, seat.first)))
 
-    @property
+    @cached_property
     def is_of_teams(self) -> bool:
         """Whether the debate is one of four teams, in British Parliamentary format."""
         return any(turn.position in BP_POSITIONS for turn in self.turns)
@@ -47,7 +45,7 @@ class Transcript:
         teams = [team for team in BP_POSITIONS if team in present]
         return tuple(sorted(teams, key=lambda team: (list(BP_POSITIONS).index(team) // 2, order[BP_POSITIONS[team]])))
 
-    @property
+    @cached_property
     def tasks(self) -> str:
         """What the debate format asks of particular speeches; empty without any."""
         return special_tasks((self.position_of(turn), turn.stage, turn.instruction) for turn in self.turns)

@@ -10,11 +10,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompts import (
     DebateAtAGlance,
+    PromptSet,
     fill,
     guidance_lines,
     judge_values,
@@ -22,8 +24,9 @@ from debatebench.config.prompts import (
     stage_values,
 )
 from debatebench.config.transcript_layout import Section, escape_material, fenced, render_material, render_transcript
-from debatebench.config.types import DimensionConfig
+from debatebench.config.types import Config, DimensionConfig, MemberConfig, Preferences
 from debatebench.judges.answer_json import InvalidVerdictError
+from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.judges.step_requests import JudgeAsks
 from debatebench.providers.asking import Ask, Step
@@ -33,13 +36,6 @@ from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.advice import NOT_FIT
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.records import clean_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config, MemberConfig, Preferences
-    from debatebench.judges.base import Seat, Transcript
 
 OVERALL = "overall"
 """The name of the dimension on which a judge scores the whole debate."""
@@ -314,7 +310,7 @@ class Deliberation:
         if is_extracted:
             hints["task"] = "extraction"
         path = path_of(stage, dimension, position)
-        return await self._decide(Question(path, stage, dimension, shown, hints), form)
+        return await self._decide(Question(path, stage, dimension, shown, hints, form), form)
 
     def _hints(self, form: AnswerForm, stage: str, dimension: str | None) -> dict[str, Any]:
         hints = {**_verdict_hints(form), "positions": list(form.positions), "dimension": dimension}
@@ -369,7 +365,7 @@ class Deliberation:
             Message("user", fill(self.prompts.judge_user, values)),
         )
         hints = {**_verdict_hints(form), **({"positions": list(form.positions)} if is_of_teams else {})}
-        return await self._decide(Question("", "verdict", None, Shown(messages, nonce), hints), form)
+        return await self._decide(Question("", "verdict", None, Shown(messages, nonce), hints, form), form)
 
     def state(self, winners: Sequence[str], by_dimension: Mapping[str, Sequence[str]]) -> Decision:
         """The decision of a rule that asks nobody: who has won, and who was better on each dimension."""
@@ -381,7 +377,7 @@ class Deliberation:
         return Decision({}, tuple(winners))
 
     async def _decide(self, question: Question, form: AnswerForm) -> ParsedAnswer:
-        answer = await self._put(replace(question, form=form), lambda said: _decision_in(said, form))
+        answer = await self._put(question, lambda said: _decision_in(said, form))
         is_summary = question.stage == "summary"
         self.steps[question.path].notes += self._notes(answer, question.dimension, is_summary=is_summary)
         return answer
@@ -528,6 +524,8 @@ class Deliberation:
 
     def _with_reasons(self, form: AnswerForm, template: str) -> AnswerForm:
         has_reasons = self.prompts.gives_reasons(template)
+        if has_reasons == form.has_reasons:
+            return form
         return AnswerForm(form.dimensions, form.positions, form.declares_winner, form.allows_tie, has_reasons)
 
     def _nonce(self, shown: str) -> str:

@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import mul
-from typing import TYPE_CHECKING
 
+from debatebench.config.types import MemberConfig
 from debatebench.judges.deliberation import tokens_of
 from debatebench.judges.rehearsal import Place, RehearsedDeliberation, rehearse
+from debatebench.plan.plan import Plan
 from debatebench.shared.categories import of_category
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.plan.plan import Plan
-    from debatebench.shared.records import ScheduledDebate, Side
+from debatebench.shared.records import ScheduledDebate, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +45,7 @@ class JudgeCalls:
         played = Layout(tuple(Place(turn.role, turn.side, turn.stage, turn.instruction) for turn in plan.config.rounds))
         self._layouts: dict[str | None, Layout] = {None: played}
         self._by_places = {played.places: played}
+        self._guiding: dict[str | None, str | None] = {}
 
     def layout(self, debate: ScheduledDebate) -> Layout:
         """Where the speeches of a debate stand."""
@@ -78,8 +76,11 @@ class JudgeCalls:
     def _guided(self, debate: ScheduledDebate) -> str | None:
         """The debate's category, if the rubric says what it asks of each side in it."""
         category = self._plan.topic(debate.topic_id).category
-        dimensions = self._plan.config.dimensions.values()
-        return category if any(of_category(each.by_category, category) for each in dimensions) else None
+        if category not in self._guiding:
+            dimensions = self._plan.config.dimensions.values()
+            is_guiding = any(of_category(each.by_category, category) for each in dimensions)
+            self._guiding[category] = category if is_guiding else None
+        return self._guiding[category]
 
     def left(self, debate: ScheduledDebate, judge_id: str, answered: frozenset[str]) -> RehearsedDeliberation | None:
         """What is left of a deliberation when these steps of the debate are answered; None if all of its calls are."""

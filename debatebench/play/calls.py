@@ -12,16 +12,21 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
+from debatebench.journal.writing import Journal
 from debatebench.play.attempts import Attempt, call_id_of, reply_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, source_of_cost
-from debatebench.play.pacing import TOO_BUSY, GivenUpError, estimated_tokens
+from debatebench.play.pacing import TOO_BUSY, Admission, GivenUpError, Pacing, estimated_tokens
+from debatebench.play.progress import Progress
+from debatebench.play.resume import PastAttempt, Resume
 from debatebench.play.retries import RetryPolicy, Tries, is_for_now, needed_change
 from debatebench.providers.asking import Answer, CallFailedError, Step
 from debatebench.providers.base import (
     Completion,
     FailureKind,
+    Provider,
     ProviderFailure,
     RefusedFieldError,
     Reply,
@@ -32,14 +37,6 @@ from debatebench.providers.unreachable import PROXY_LOGIN
 from debatebench.shared.amounts import amount_text, duration_text
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import to_money
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.journal.writing import Journal
-    from debatebench.play.pacing import Admission, Pacing
-    from debatebench.play.progress import Progress
-    from debatebench.play.resume import PastAttempt, Resume
-    from debatebench.providers.base import Provider
 
 _FIRST_ERROR_STATUS = 400
 _ERRORS = frozenset({FailureKind.RETRY, FailureKind.AMBIGUOUS, FailureKind.FAILED, FailureKind.OVERSIZE})
@@ -327,13 +324,11 @@ class DurableCalls:
         may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(counted.text)
         is_unpriced = cost is None and may_be_billed
         could_cost = bound_of(counted, call.member, call.possible_cost) if is_unpriced else None
-        row = {
-            **call.row(self._run_tag, sent_at, counted, reply, failure),
-            "cost": None if cost is None else str(cost),
-            "cost_source": cost_source,
-            "unpriced_reason": reason if is_unpriced else None,
-            "possible_cost": None if could_cost is None else str(could_cost),
-        }
+        row = call.row(self._run_tag, sent_at, counted, reply, failure)
+        row["cost"] = None if cost is None else str(cost)
+        row["cost_source"] = cost_source
+        row["unpriced_reason"] = reason if is_unpriced else None
+        row["possible_cost"] = None if could_cost is None else str(could_cost)
         known = {name: value for name, value in row.items() if value is not None}
         outcome: dict[str, Any] = {"type": "outcome", "of": "call", "records": {"calls": [known]}}
         if failure is not None and failure.partial_body:

@@ -19,16 +19,12 @@ import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from debatebench.config.types import USUAL_TIMEOUT_S
+from debatebench.config.types import USUAL_TIMEOUT_S, MemberConfig, RateLimits
 from debatebench.play.rate_limits import PerMinute, Quota, Use
 from debatebench.providers import provider_key
-from debatebench.providers.base import TimeLimits
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig, RateLimits
-    from debatebench.providers.base import Request
+from debatebench.providers.base import Request, TimeLimits
 
 TOO_BUSY = frozenset({429, 498, 503, 529})
 """Statuses by which a provider reports overload."""
@@ -172,9 +168,7 @@ class Pacing:
         """The model whose first request goes next; if there is none, the time at which there will be, if time helps."""
         best: _Model | None = None
         opens_at: float | None = None
-        is_proxy_busy = not self._is_proxy_tried and any(
-            lane.is_proxied and lane.in_flight for lane in self._lanes.values()
-        )
+        is_proxy_busy = not self._is_proxy_tried and self._proxied_in_flight()
         for model in self._waited_for:
             first = model.waiting[0]
             _, _, tokens, admitted = first
@@ -182,14 +176,20 @@ class Pacing:
                 return model, None
             if is_proxy_busy and model.lane.is_proxied:
                 continue
-            if (best is not None and best.waiting[0] < first) or not model.has_room or not model.lane.has_room:
+            if best is not None and best.waiting[0] < first:
                 continue
-            opens = max(model.opens_at(now, tokens), model.lane.opens_at(now, tokens))
+            lane = model.lane
+            if not model.has_room or not lane.has_room:
+                continue
+            opens = max(model.opens_at(now, tokens), lane.opens_at(now, tokens))
             if opens > now:
                 opens_at = opens if opens_at is None else min(opens, opens_at)
             else:
                 best = model
         return best, opens_at
+
+    def _proxied_in_flight(self) -> bool:
+        return any(lane.is_proxied and lane.in_flight for lane in self._lanes.values())
 
     def _admission(self, model: _Model, tokens: int, now: float) -> Admission:
         self._in_flight += 1

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from debatebench.config.types import RateLimits
+from debatebench.config.types import RateLimits
 
 _MINUTE_S = 60.0
 
@@ -28,6 +26,8 @@ class Quota:
 
     def opens_at(self, now: float, tokens: int) -> float:
         """When a request of so many tokens may be sent: `now`, or later."""
+        if self._requests is None and self._tokens is None:
+            return now
         opens = now
         if self._requests is not None:
             opens = max(opens, self._requests.opens_at(now, 1))

@@ -5,7 +5,7 @@ An installed package adds one by the entry point `debatebench.providers`.
 asking.py             what a debater or judge is asked, and the answer
 base.py               what a provider is: request, reply, completion
 connecting.py         opening a connection to a host with several addresses
-direct_transport.py   a transport of httpx for one address, without a proxy
+direct_transport.py   connections to one address, without a proxy
 endpoints.py          allowed addresses, keys and proxies
 error_body.py         the error in a body, in any of the usual forms
 failure_tables.py     what codes, words, statuses and finish reasons mean: tables
@@ -37,15 +37,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from debatebench.config.types import MemberConfig
+from debatebench.providers.base import Provider
 from debatebench.providers.profiles import PROFILES
+from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.errors import UsageError
 from debatebench.shared.extensions import extension, known_extensions
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.providers.base import Provider
+from debatebench.shared.memo import once_each
 
 Factory = Callable[["MemberConfig", "Mapping[str, str] | None"], "Provider"]
 """Makes the provider of a configured debater or judge, with a key from the environment; nothing is sent yet.
@@ -62,7 +62,6 @@ def _openai_compatible(member: MemberConfig, environ: Mapping[str, str] | None) 
 
 
 def _simulated(member: MemberConfig, environ: Mapping[str, str] | None) -> Provider:
-    from debatebench.providers.simulated.provider import Simulated
 
     return Simulated(member.pricing) if environ is None else Simulated.of(member)
 
@@ -89,6 +88,7 @@ def make_provider(member: MemberConfig, environ: Mapping[str, str] | None) -> Pr
     return factory(member, environ)
 
 
+@once_each
 def provider_key(member: MemberConfig) -> Hashable:
     """A key that is equal for members that can share one provider instance."""
     shared = (

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, Self
 import msgspec
 
 from debatebench.shared.json_bytes import json_string, sorted_json
+from debatebench.shared.memo import once_each
 
 _LONGEST_CONNECTING_S = 30.0
 
@@ -73,7 +74,7 @@ class Request(msgspec.Struct, frozen=True, dict=True):
 
     def _canonical(self) -> str:
         """All fields as JSON with sorted keys, without blanks, in ASCII, as the standard library writes it."""
-        before = sorted_json({"json_schema": self.json_schema, "max_tokens": self.max_tokens})
+        before = f'{{"json_schema":{_schema_text(self.json_schema)},"max_tokens":{sorted_json(self.max_tokens)}'
         messages = ",".join(
             [f'{{"content":{json_string(m.content)},"role":{json_string(m.role)}}}' for m in self.messages]
         )
@@ -85,7 +86,11 @@ class Request(msgspec.Struct, frozen=True, dict=True):
                 "temperature": self.temperature,
             }
         )
-        return f'{before[:-1]},"messages":[{messages}],{after[1:]}'
+        return f'{before},"messages":[{messages}],{after[1:]}'
+
+
+# The requests of a panel share a few schemas.
+_schema_text = once_each(sorted_json)
 
 
 class Reply(msgspec.Struct, frozen=True):

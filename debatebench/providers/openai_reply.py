@@ -54,7 +54,7 @@ class ReplySource:
 
     def clean(self, text: str) -> str:
         """A string from a body, safe to keep: the body in a journal of an older version may hold a key in escapes."""
-        return clean_text(without_known_keys(text, self.keys))
+        return clean_text(without_known_keys(text, self.keys) if self.keys else text)
 
     def is_told(self, value: Any) -> bool:
         """Whether a JSON value holds a key, or is nested too deeply to say."""
@@ -105,7 +105,8 @@ def _read(reply: Reply, source: ReplySource, *, asks_for_object: bool) -> Comple
             partial_body=reply.body,
             generation_id=reply.headers.get("x-generation-id"),
         )
-    completion = _completion(data, reply, source)
+    choice = first_choice(data)
+    completion = _completion(data, choice, reply, source)
     if asks_for_object and not completion.text.strip() and not source.is_told(data):
         moved = moved_answer(data, reply.body) or ""
         if moved.strip():
@@ -113,7 +114,6 @@ def _read(reply: Reply, source: ReplySource, *, asks_for_object: bool) -> Comple
     if data.get("error") or data.get("object") == "error":
         error = ErrorBody.of(data)
         raise _declined(reply, source, status_inside(error), error, completion)
-    choice = first_choice(data)
     if choice.get("error"):
         raise _broken_off(reply, source, ErrorBody.of(choice), completion)
     objection = _objection(completion, choice, source)
@@ -132,7 +132,7 @@ def _read(reply: Reply, source: ReplySource, *, asks_for_object: bool) -> Comple
 def _objection(completion: Completion, choice: dict[str, Any], source: ReplySource) -> tuple[FailureKind, str] | None:
     """Why an answer does not count: it broke off, was refused, or holds no text."""
     for reason in (completion.finish_reason, _word(choice.get("native_finish_reason"), source)):
-        if (meaning := meaning_of_finish(reason)) is not None:
+        if reason and (meaning := meaning_of_finish(reason)) is not None:
             what = "was stopped by a content filter" if meaning.kind is FailureKind.REFUSED else "broke off"
             return meaning.kind, f"but the answer {what} ({excerpt(reason or '', source.keys)})"
     message = mapping(choice.get("message"))
@@ -209,16 +209,15 @@ def _said(error: ErrorBody, source: ReplySource, reply: Reply) -> str:
     return f" ({said})" if said else ""
 
 
-def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Completion:
-    """All figures and text in the body, with `None` for missing ones."""
-    choice = first_choice(data)
+def _completion(data: dict[str, Any], choice: dict[str, Any], reply: Reply, source: ReplySource) -> Completion:
+    """All figures and text in the body and its first choice, with `None` for missing ones."""
     message = mapping(choice.get("message"))
     text = _text(_content(choice), source)
     reasoning = _reasoning(message, source)
     usage = mapping(data.get("usage"))
     is_generated = bool(text or reasoning or any(message.get(name) for name in _GENERATED))
     used = _or_unknown(lambda: read_usage(data, is_generated=is_generated), Usage())
-    cost = _or_unknown(lambda: _cost(usage, source), None)
+    cost = _or_unknown(lambda: _cost(usage, source), None) if source.reports_usd else None
     if cost is None and source.cost_header:
         cost = _told_cost(reply.headers.get(source.cost_header, ""))
     if cost == 0 and used.is_uncounted:
@@ -254,12 +253,18 @@ def _or_unknown(figure: Callable[[], _T], unknown: _T) -> _T:
 
 def _reasoning(message: dict[str, Any], source: ReplySource) -> str | None:
     """The thinking that comes apart from the answer, from the first place that has any."""
-    details = [part.get("text") or part.get("summary") for part in objects(message.get("reasoning_details"))]
+    said = _text(message.get("reasoning"), source) or _text(message.get("reasoning_content"), source)
+    return said or _text(_details(message), source) or _text(_thoughts(message), source) or None
+
+
+def _details(message: dict[str, Any]) -> list[Any]:
+    return [part.get("text") or part.get("summary") for part in objects(message.get("reasoning_details"))]
+
+
+def _thoughts(message: dict[str, Any]) -> list[Any]:
     thoughts = [part.get("thinking") for part in objects(message.get("content")) if part.get("type") == "thinking"]
     # A thought of Mistral is itself a list of parts.
-    thoughts = [piece for thought in thoughts for piece in (thought if isinstance(thought, list) else [thought])]
-    places = (message.get("reasoning"), message.get("reasoning_content"), details, thoughts)
-    return next((text for place in places if (text := _text(place, source))), None)
+    return [piece for thought in thoughts for piece in (thought if isinstance(thought, list) else [thought])]
 
 
 def _word(value: Any, source: ReplySource) -> str | None:
@@ -274,12 +279,15 @@ def _content(choice: dict[str, Any]) -> Any:
 
 def _text(content: Any, source: ReplySource) -> str:
     """Content as one string; a list of parts is joined, and only its text parts count."""
-    return source.clean("".join(piece for piece in _pieces(content) if isinstance(piece, str)))
+    if not content:
+        return ""
+    text = content if isinstance(content, str) else "".join(each for each in _pieces(content) if isinstance(each, str))
+    return source.clean(text)
 
 
 def _is_readable(content: Any) -> bool:
     """Whether `_text` is the whole text: nothing in `content` is a text in a form that is not known."""
-    return all(piece is None or isinstance(piece, str) for piece in _pieces(content))
+    return isinstance(content, str) or all(piece is None or isinstance(piece, str) for piece in _pieces(content))
 
 
 def _pieces(content: Any) -> Iterator[Any]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
 from debatebench.providers.base import Completion, Message, Request
 from debatebench.providers.failure_tables import CUT_OFF
 from debatebench.shared.hashing import hash_of
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
 
 HINTS = "debatebench"
 """The reserved parameter that describes the request to a simulated provider; other providers do not send it."""
@@ -31,9 +29,9 @@ def request_to(
     A temperature or a seed among the member's own parameters takes precedence, and a parameter that is null removes its
     field.
     """
-    own_seeds = (member.parameters.get(name) for name in ("seed", "random_seed"))
-    seed = next((own for own in own_seeds if own is not None), seed)
-    parameters = {name: value for name, value in member.parameters.items() if name != "temperature"}
+    own = member.parameters
+    seed = next((own[name] for name in ("seed", "random_seed") if own.get(name) is not None), seed)
+    parameters = {name: value for name, value in own.items() if name != "temperature"}
     earlier = tuple(
         request_to(
             member.model_copy(update={"parameters": replaced, "earlier_parameters": ()}),
@@ -49,7 +47,7 @@ def request_to(
     return Request(
         model=member.model,
         messages=tuple(messages),
-        temperature=member.parameters.get("temperature", temperature),
+        temperature=own.get("temperature", temperature),
         max_tokens=member.sent_cap(max_tokens),
         seed=None if member.removes("seed", "random_seed") else seed,
         json_schema=None if member.removes("response_format") else json_schema,

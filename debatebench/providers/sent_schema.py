@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from typing import Any
+
+from debatebench.shared.memo import once_each
 
 _MOST_VALUES = 101
 _BOUNDS = ("minimum", "maximum", "multipleOf")
 
 
-def sent_schema(schema: Any) -> Any:
+@once_each
+def sent_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """`schema` without `minimum`, `maximum` and `multipleOf`, which Anthropic and Cerebras refuse.
 
-    A scale of at most 101 whole numbers or steps becomes an `enum`; any other keeps its type, and whoever reads the
-    answer checks the range.
+    Neither is ever changed. A scale of at most 101 whole numbers or steps becomes an `enum`; any other keeps its type,
+    and whoever reads the answer checks the range.
     """
+    sent: dict[str, Any] = _sent(schema)
+    return sent
+
+
+@once_each
+def length_sent(schema: Mapping[str, Any]) -> int:
+    """The characters of `sent_schema` as JSON."""
+    return len(json.dumps(sent_schema(schema)))
+
+
+def _sent(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [sent_schema(item) for item in schema]
+        return [_sent(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     # A property may have such a name too, but then its value is a schema.
     bounds = {name: schema[name] for name in _BOUNDS if isinstance(schema.get(name), int | float)}
-    kept = {name: sent_schema(value) for name, value in schema.items() if name not in bounds}
+    kept = {name: _sent(value) for name, value in schema.items() if name not in bounds}
     is_whole = schema.get("type") == "integer"
     step = bounds.get("multipleOf", 1 if is_whole else 0)
     if step > 0 and "minimum" in bounds and "maximum" in bounds:

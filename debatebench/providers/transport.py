@@ -1,7 +1,8 @@
 """One request over HTTP: the reply, and if it is not complete, whether the request had been sent.
 
-Requests and replies are those of httpx, and anything that httpx calls a transport can carry them. Its client is not
-used: there are no redirects, cookies, retries, decoding or settings from the environment.
+Without a proxy, requests go out over connections of our own. Anything that httpx calls a transport can carry them
+instead. The client of httpx is not used: there are no redirects, cookies, retries, decoding or settings from the
+environment.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -124,9 +125,11 @@ class Transport:
             **headers,
         }
         self._limits = TimeLimits(deadline_s, connect_timeout_s)
+        # Of each method, the head of its requests up to the length of their body.
+        self._heads: dict[str, bytes] = {}
         self._proxy = proxy
         self._given = carrier
-        self._carrier: httpx.AsyncBaseTransport | None = None
+        self._carrier: DirectTransport | httpx.AsyncBaseTransport | None = None
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -146,41 +149,64 @@ class Transport:
         try:
             async with sending.limit:
                 carrier = self._carrier or self._open()
-                extensions = {"trace": sending}
-                stream = httpx.ByteStream(content)
-                request = httpx.Request(method, self._url, headers=self._headers, stream=stream, extensions=extensions)
-                if content:
-                    request.headers["Content-Length"] = str(len(content))
-                await _receive(await carrier.handle_async_request(request), arrived)
+                if isinstance(carrier, DirectTransport):
+                    connection = await carrier.begin(self._message(method, content), sending)
+                    try:
+                        await _receive(connection.status, connection.headers, connection, arrived)
+                    finally:
+                        carrier.release(connection)
+                else:
+                    response = await carrier.handle_async_request(self._request(method, content, sending))
+                    stream = cast("httpx.AsyncByteStream", response.stream)
+                    try:
+                        await _receive(response.status_code, response.headers.raw, stream, arrived)
+                    finally:
+                        await stream.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError, zlib.error) as error:
             return arrived, BrokenExchange(error, has_left=arrived.status > 0 or sending.may_be_whole(error))
         return arrived, None
 
-    def _open(self) -> httpx.AsyncBaseTransport:
+    def _message(self, method: str, content: bytes) -> bytes:
+        """A request as it goes over the wire."""
+        head = self._heads.get(method)
+        if head is None:
+            lines = [b"%b %b HTTP/1.1" % (method.encode("ascii"), self._url.raw_path)]
+            lines += [b"%b: %b" % header for header in self._headers.raw]
+            head = self._heads[method] = b"\r\n".join(lines)
+        return b"%b\r\nContent-Length: %d\r\n\r\n%b" % (head, len(content), content) if content else head + b"\r\n\r\n"
+
+    def _request(self, method: str, content: bytes, sending: _Sending) -> httpx.Request:
+        """A request as httpx's transports take it."""
+        extensions = {"trace": sending.traced}
+        stream = httpx.ByteStream(content)
+        request = httpx.Request(method, self._url, headers=self._headers, stream=stream, extensions=extensions)
+        if content:
+            request.headers["Content-Length"] = str(len(content))
+        return request
+
+    def _open(self) -> DirectTransport | httpx.AsyncBaseTransport:
         """What carries the requests, made in the event loop that will use it."""
         self._url = httpx.URL(self._address)
-        # httpx copies these as they are, where it takes a third of an exchange's CPU time to make them.
         self._headers = httpx.Headers({"host": self._url.netloc.decode("ascii"), **self._fields})
+        self._heads = {}
         self._carrier = self._given or open_carrier(self._url, self._proxy)
         return self._carrier
 
 
-async def _receive(response: httpx.Response, arrived: PartialReply) -> None:
-    """Read a reply to its end or to the limit. The connection is closed or kept for another request."""
-    stream = cast("httpx.AsyncByteStream", response.stream)
-    try:
-        arrived.begin(response.status_code, response.headers.raw)
-        async for part in stream:
-            arrived.add(part)
-            if arrived.is_oversize:
-                return
-        arrived.end()
-    finally:
-        await stream.aclose()
+async def _receive(
+    status: int, headers: Iterable[tuple[bytes, bytes]], body: AsyncIterable[bytes], arrived: PartialReply
+) -> None:
+    """Read a reply to its end or to the limit."""
+    arrived.begin(status, headers)
+    async for part in body:
+        arrived.add(part)
+        if arrived.is_oversize:
+            return
+    arrived.end()
 
 
 class _Sending:
-    """How far a request has come; told by its transport, by httpcore's names of events (the `trace` of a request).
+    """How far a request has come; told by its transport.
 
     `limit` is the time limit of the exchange, and a shorter one while a connection is being made. `is_told` is whether
     the transport tells every event; one that was given may tell none.
@@ -194,19 +220,36 @@ class _Sending:
         self._is_connecting = self._has_begun = self._is_whole = False
         self._is_told = is_told
 
-    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+    def connects(self) -> None:
+        """See `Watching`."""
+        if not self._is_connecting and not self._has_begun:
+            self._is_connecting = True
+            self.limit.reschedule(self._connected_by)
+
+    def begins(self) -> None:
+        """See `Watching`."""
+        self._has_begun = True
+        if self._is_connecting:
+            self._is_connecting = False
+            self.limit.reschedule(self._deadline)
+
+    def is_sent(self) -> None:
+        """See `Watching`."""
+        self._is_whole = self._has_begun
+
+    async def traced(self, event: str, info: Mapping[str, Any]) -> None:
+        """The `trace` of a request: what httpx's transports tell, by httpcore's names of events."""
         _, _, step = event.partition(".")
         if step == "send_request_headers.started":
             # Whoever asks a proxy for a tunnel has not asked the server yet.
-            self._has_begun = info["request"].method not in (b"CONNECT", "CONNECT")
-            if self._has_begun and self._is_connecting:
-                self._is_connecting = False
-                self.limit.reschedule(self._deadline)
+            if info["request"].method in (b"CONNECT", "CONNECT"):
+                self._has_begun = False
+            else:
+                self.begins()
         elif step == "send_request_body.complete":
-            self._is_whole = self._has_begun
-        elif not self._is_connecting and not self._has_begun:
-            self._is_connecting = True
-            self.limit.reschedule(self._connected_by)
+            self.is_sent()
+        else:
+            self.connects()
 
     def may_be_whole(self, error: Exception) -> bool:
         """Whether the server may have the whole request, if the exchange ended with `error`.
@@ -219,8 +262,8 @@ class _Sending:
         return not self._is_told and not self._is_connecting and not isinstance(error, _NEVER_SENT)
 
 
-def open_carrier(url: httpx.URL, proxy: str | None) -> httpx.AsyncBaseTransport:
-    """A transport for requests to `url`: our own, or httpx's through a proxy."""
+def open_carrier(url: httpx.URL, proxy: str | None) -> DirectTransport | httpx.AsyncBaseTransport:
+    """What carries requests to `url`: connections of our own, or httpx's through a proxy."""
     if proxy is not None:
         return ProxiedTransport(proxy, trusted_authorities())
     return DirectTransport(url, trusted_authorities() if url.scheme == "https" else None)

@@ -16,7 +16,7 @@ text has tokens, halves are not larger than their total, nor parts than their ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -45,6 +45,19 @@ _WRITTEN_BESIDE = {"cachecreationinputtoken", "cachewriteinputtoken"}
 _READ_WITHIN = {"cachedtoken", "cachedcontenttoken", "cachereadtoken", "promptcachehittoken"}
 _WRITTEN_WITHIN = {"cachewritetoken", "cachecreationtoken", "cachedcreationtoken"}
 _REASONING = {"reasoningtoken", "thoughtstoken", "thinkingtoken"}
+_USUAL_HALVES = dict.fromkeys(("prompttoken", "completiontoken", "totaltoken")).keys()
+_THREE_NUMBERS = [int, int, int]
+_BESIDE_HALVES = (
+    (_HALVES - _USUAL_HALVES)
+    | {f"{half}sdetail" for half in _HALVES}
+    | _READ_BESIDE
+    | _WRITTEN_BESIDE
+    | _READ_WITHIN
+    | _WRITTEN_WITHIN
+    | _REASONING
+    | {"promptcachemisstoken", "tooluseprompttoken"}
+)
+"""All that is read beside the usual three counts."""
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
@@ -73,27 +86,33 @@ def read_usage(data: dict[str, Any], *, is_generated: bool) -> Usage:
     Never raises. Where several places of the body report different counts, none of them is believed.
     """
     for place in _reported(data):
-        found = {_read(counts, is_generated=is_generated) for counts in _counts_in(place)}
+        found = [_read(counts, is_generated=is_generated) for counts in _counts_in(place)]
         if found:
-            return found.pop() if len(found) == 1 else Usage()
+            return found[0] if found.count(found[0]) == len(found) else Usage()
     return Usage()
 
 
 def _reported(data: dict[str, Any]) -> Iterator[Any]:
     """What stands where a usage can stand, the usual place first; never in what the model wrote."""
+    yield from _places_in(data)
     choice = first_choice(data)
     others = [value for name, value in data.items() if name != "choices" and isinstance(value, dict)]
-    for holder in (data, choice, mapping(choice.get("message")), *others):
-        yield from (holder[place] for place in _PLACES if place in holder)
+    for holder in (choice, mapping(choice.get("message")), *others):
+        yield from _places_in(holder)
+
+
+def _places_in(holder: dict[str, Any]) -> list[Any]:
+    return [holder[place] for place in _PLACES if place in holder]
 
 
 def _counts_in(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
     """The objects within `value` that hold a prompt, a completion or a total; nothing within those."""
     if not isinstance(value, dict) or depth > _DEEPEST:
         return
-    if any(_plain(name) in _HALVES and count is not None for name, count in value.items()):
-        yield value
-        return
+    for name, count in value.items():
+        if count is not None and _plain(name) in _HALVES:
+            yield value
+            return
     for inner in value.values():
         yield from _counts_in(inner, depth + 1)
 
@@ -101,6 +120,8 @@ def _counts_in(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
 def _read(counts: dict[str, Any], *, is_generated: bool) -> Usage:
     """The usage in one object of counts."""
     usage = _named(counts)
+    if (alone := _halves_alone(usage)) is not None:
+        return Usage(*alone)
     prompt_parts = [usage, *_details(usage, _PROMPT | _INPUT)]
     completion_parts = [usage, *_details(usage, _COMPLETION)]
     cached = _count_of(prompt_parts, _READ_WITHIN | _READ_BESIDE)
@@ -121,6 +142,21 @@ def _read(counts: dict[str, Any], *, is_generated: bool) -> Usage:
     audio = [_count_of(parts[1:], {"audiotoken"}) for parts in (prompt_parts, completion_parts)]
     sound = _sum(*audio) if audio[0] is not None else audio[1]
     return Usage(prompt, completion, total, cached, written, reasoning, _possible(sound), is_uncounted)
+
+
+def _halves_alone(usage: _Named) -> tuple[int, int, int] | None:
+    """Prompt, completion and total where each is told once, as it can be, and nothing else is counted.
+
+    Most replies are so, and reading all that others tell takes four times as long.
+    """
+    if not (usage.keys() >= _USUAL_HALVES and usage.keys().isdisjoint(_BESIDE_HALVES)):
+        return None
+    told = [count for name in _USUAL_HALVES for count in usage[name]]
+    if [type(count) for count in told] != _THREE_NUMBERS:
+        return None
+    prompt, completion, total = told
+    is_possible = prompt > 0 and completion > 0 and prompt + completion == total < _LARGEST_COUNT
+    return (prompt, completion, total) if is_possible else None
 
 
 def _prompt(usage: _Named, cached: int | None, written: int | None) -> int | None:
@@ -173,18 +209,20 @@ def _named(counts: dict[str, Any]) -> _Named:
 
 def _details(usage: _Named, halves: set[str]) -> list[_Named]:
     """The objects with the parts of a half, such as `prompt_tokens_details`."""
-    names = [name for name in usage if name.removesuffix("sdetail") in halves]
+    names = [name for half in halves for name in (half, f"{half}sdetail") if name in usage]
     return [_named(value) for name in names for value in usage[name] if isinstance(value, dict)]
 
 
 def _count_of(places: Iterable[_Named], names: set[str]) -> int | None:
     """The count with any of these names; `None` if there is none."""
-    found = [value for place in places for name in names if name in place for value in place[name]]
-    return _one(map(_count, found)) if found else None
+    found = [count for place in places for name in names if name in place for count in place[name]]
+    return _one([_count(count) for count in found]) if found else None
 
 
-def _one(counts: Iterable[int | None]) -> int | None:
+def _one(counts: Sequence[int | None]) -> int | None:
     """The count on which all agree. Servers fill fields that they do not use with 0, so a 0 contradicts nothing."""
+    if len(counts) == 1:
+        return counts[0]
     told = {count for count in counts if count is not None}
     positive = told - {0}
     if len(positive) > 1:
@@ -208,6 +246,8 @@ def _count(value: Any) -> int | None:
     """A number of tokens; 12.0 and "12" are valid, because JSON has no integers and some servers write text."""
     if value is None:
         return None
+    if type(value) is int:
+        return value if 0 <= value < _LARGEST_COUNT else _IMPOSSIBLE
     if isinstance(value, str):
         value = value.strip()
         if not (value.isascii() and value.isdigit() and len(value) < len(str(_LARGEST_COUNT))):
@@ -221,4 +261,19 @@ def _count(value: Any) -> int | None:
 
 
 def _plain(name: str) -> str:
+    return _PLAIN.get(name) or _made_plain(name)
+
+
+def _made_plain(name: str) -> str:
     return name.replace("_", "").lower().removesuffix("count").removesuffix("s")
+
+
+_PLAIN = {
+    name: _made_plain(name)
+    for name in (
+        *("prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details"),
+        *("cached_tokens", "cache_write_tokens", "reasoning_tokens", "audio_tokens", "cost", "input_tokens"),
+        "output_tokens",
+    )
+}
+"""The usual names, made plain once."""

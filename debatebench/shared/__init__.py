@@ -16,6 +16,7 @@ json_bytes.py       JSON in ASCII, written and read fast
 latex.py            text in LaTeX documents, where nothing of it comes to life
 locks.py            locks between processes, by a lock file next to what is locked
 markdown.py         text in Markdown documents, where nothing of it comes to life
+memo.py             results that are computed once for an object that never changes
 memory.py           what says that memory ran out, and how a process with a limit takes less of it
 output_paths.py     where a command may write: never over anything that a workspace keeps
 problem_texts.py    sentences about problems of a run, and which of them say the same

@@ -15,5 +15,5 @@ def category_key(category: str) -> str:
 
 def of_category(entries: Mapping[str, _Entry], category: str | None) -> tuple[str, _Entry] | None:
     """The name and the entry of a category; None where there is none for it."""
-    wanted = category_key(category or "")
+    wanted = category_key(category) if entries and category else ""
     return next(((name, entry) for name, entry in entries.items() if wanted and category_key(name) == wanted), None)

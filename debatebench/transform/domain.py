@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from debatebench.transform.sql_model import SqlModel
+
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.sql_model import SqlModel
 
 
 class LandedColumn(NamedTuple):

@@ -15,9 +15,9 @@ import duckdb
 import pytest
 import scipy
 from built_warehouse import new_warehouse, packaged_project
+from imported import land_records
 from oracles import benjamini_hochberg, cluster_mean, cluster_rate, holm, paired_t
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.stats import power
 from debatebench.stats.distributions import t_two_sided_p
