@@ -21,14 +21,13 @@ import typer
 from debatebench.cli.activity_display import make_room
 from debatebench.cli.completion import run_tags
 from debatebench.shared.amounts import did_you_mean
-from debatebench.shared.errors import UsageError
+from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.formats import FORMATS, SHORT_NAMES, Format
 from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.shared.errors import DebatebenchError
     from debatebench.shared.workspace import Workspace
 
 
@@ -143,7 +142,6 @@ def built_workspace(context: typer.Context, *, needs_models: bool = True) -> Wor
 
 def why_unread(workspace: Workspace, problem: DebatebenchError) -> DebatebenchError:
     """Why the warehouse could not be read: it does not fit the SQL models of this version, else `problem`."""
-    from debatebench.shared.errors import DebatebenchError
     from debatebench.warehouse.up_to_date import check_fits
 
     try:

@@ -33,6 +33,7 @@ from debatebench.query.differences import (
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import RegressionError, UsageError
 from debatebench.shared.formats import Format
+from debatebench.shared.visible_text import shortened
 
 if TYPE_CHECKING:
     from debatebench.query.attack_gate import AttackGate
@@ -413,7 +414,6 @@ def _print_flipped(comparison: Comparison, show_all: bool, output: Format) -> No
 
 
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
-    from debatebench.shared.visible_text import shortened
 
     return {
         "setting": item["setting"],

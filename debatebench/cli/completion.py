@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from debatebench.shared.errors import DebatebenchError
+
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
@@ -31,7 +33,6 @@ def _completed(names_in: Callable[[Workspace, Mapping[str, Any]], Iterable[str]]
     """The completion of an option by names of a workspace, which gets the workspace and the other options."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
-        from debatebench.shared.errors import DebatebenchError
         from debatebench.shared.workspace import Workspace
 
         try:
@@ -43,50 +44,58 @@ def _completed(names_in: Callable[[Workspace, Mapping[str, Any]], Iterable[str]]
     return complete
 
 
-def _run_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:
+@_completed
+def run_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:
     from debatebench.journal.shards import run_tags_in
 
     imports = os.listdir(workspace.imports) if workspace.imports.is_dir() else []
     return set(run_tags_in(workspace.journal)) | {name for name in imports if not name.startswith(".")}
 
 
-def _archived_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:
+@_completed
+def archived_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:
     from debatebench.warehouse.archive import archived_tags
 
     return archived_tags(workspace)
 
 
-def _debaters(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
+@_completed
+def debaters(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
     from debatebench.config.load import load_debaters
 
     return [each.id for each in load_debaters(_path(workspace, options.get("models_path"), "models.yaml"))]
 
 
-def _judges(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
+@_completed
+def judges(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
     from debatebench.config.load import load_judges
 
     return [each.id for each in load_judges(_path(workspace, options.get("judges_path"), "judges.yaml"))]
 
 
-def _topics(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
+@_completed
+def topics(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
     from debatebench.config.load import load_topics
 
     return [each.id for each in load_topics(_path(workspace, options.get("topics_path"), "topics.json"))]
 
 
-def _formats(workspace: Workspace, _: Mapping[str, Any]) -> tuple[str, ...]:
+@_completed
+def formats(workspace: Workspace, _: Mapping[str, Any]) -> tuple[str, ...]:
     from debatebench.config.parts import part_names
 
     return part_names(workspace, "formats")
 
 
-def _rubrics(workspace: Workspace, _: Mapping[str, Any]) -> tuple[str, ...]:
+@_completed
+def rubrics(workspace: Workspace, _: Mapping[str, Any]) -> tuple[str, ...]:
     from debatebench.config.parts import part_names
 
     return part_names(workspace, "rubrics")
 
 
-def _weaknesses(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
+@_completed
+def weaknesses(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
     from debatebench.config.parts import load_weaknesses
 
     return list(load_weaknesses(_path(workspace, options.get("weaknesses_path"), "weaknesses.yaml")).dimensions())
@@ -94,13 +103,3 @@ def _weaknesses(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
 
 def _path(workspace: Workspace, given: Any, name: str) -> Path:
     return workspace.config_file(name) if given is None else Path(given)
-
-
-run_tags = _completed(_run_tags)
-archived_tags = _completed(_archived_tags)
-debaters = _completed(_debaters)
-judges = _completed(_judges)
-topics = _completed(_topics)
-formats = _completed(_formats)
-rubrics = _completed(_rubrics)
-weaknesses = _completed(_weaknesses)

@@ -10,6 +10,7 @@ import typer
 
 from debatebench.cli.common import note, now, of_run, say, workspace_of
 from debatebench.shared.amounts import counted, did_you_mean
+from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.output.export import Export
@@ -128,7 +129,6 @@ def export(
 def _checked_push(format_name: ExportFormat, repository: str | None, is_public: bool, is_dry: bool) -> Push | None:
     """Where to push to, if that is asked for; what does not fit together is refused before anything is exported."""
     from debatebench.output.publish.hub import Push, check_push
-    from debatebench.shared.errors import UsageError
 
     if repository is None:
         if is_public or is_dry:
@@ -143,7 +143,6 @@ def _checked_push(format_name: ExportFormat, repository: str | None, is_public: 
 
 def _push(done: Export, push: Push, is_dry: bool) -> None:
     from debatebench.output.publish.hub import push_dataset
-    from debatebench.shared.errors import DebatebenchError
 
     files = counted(len(done.manifest.files) + 1, "file")
     kind = "public" if push.is_public else "private"

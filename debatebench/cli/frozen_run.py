@@ -6,19 +6,18 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note, warn
 from debatebench.cli.playing_options import SessionOptions
+from debatebench.cli.playing_plan import load_inputs, planned
 from debatebench.journal.shards import Shard, check_not_in_shards, plan_in, shards_folder
+from debatebench.plan.plan import Plan
+from debatebench.plan.plan_differences import plan_differences
+from debatebench.plan.prices import with_prices_of
+from debatebench.plan.source import Source
+from debatebench.play.before_run import Transcripts
 from debatebench.shared.errors import DebatebenchError, UsageError
-from debatebench.shared.workspace import check_run_tag
-
-if TYPE_CHECKING:
-    from debatebench.plan.plan import Plan
-    from debatebench.plan.source import Source
-    from debatebench.play.before_run import Transcripts
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace, check_run_tag
 
 # To compare, the debates are planned again, which takes as long as planning them.
 _MOST_COMPARED = 20_000
@@ -72,10 +71,6 @@ def frozen_run(
 
 def _note_changed_inputs(workspace: Workspace, plan: Plan) -> None:
     """Say where the configuration of this workspace, if it has one, differs from that of the plan, which counts."""
-    from debatebench.cli.playing_plan import load_inputs, planned
-    from debatebench.plan.plan_differences import plan_differences
-    from debatebench.plan.prices import with_prices_of
-
     count = len(plan.debates) if plan.shard is None else plan.shard.debates
     if plan.source is not None or count > _MOST_COMPARED or not os.path.lexists(workspace.configs):
         return

@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note
+from debatebench.judges import load_prompts
 from debatebench.shared.errors import UsageError
+from debatebench.shared.version import git_commit
 
 if TYPE_CHECKING:
     from debatebench.config.attacks import Attack
@@ -89,11 +91,9 @@ def _plan_of_today(
 ) -> tuple[Plan, PlanPart | None]:
     from debatebench.cli.playing_plan import as_asked, config_path, rubric_method, with_rubric
     from debatebench.config.load import load_config, load_judges
-    from debatebench.judges import load_prompts
     from debatebench.plan.frozen_plan import plan_of_today
     from debatebench.plan.judged_plan import make_judged_plan
     from debatebench.plan.source import source_of
-    from debatebench.shared.version import git_commit
 
     run, commit = stored.run, git_commit()
     config = load_config(config_path(workspace, options.config_path, "config.yaml"), needs_rounds=False)

@@ -9,7 +9,9 @@ from pathlib import Path
 import typer
 
 from debatebench.cli.common import built_workspace, note
+from debatebench.cli.query import bound_memory, leave_at_once
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.version import __version__
 
 
 def _begun(database: Path) -> str:
@@ -28,8 +30,6 @@ def serve_assistant(context: typer.Context) -> None:
     It serves the Model Context Protocol on standard input and output. An assistant can run SELECTs, list and describe
     tables, read a debate and compare runs, and can change nothing.
     """
-    from debatebench.cli.query import bound_memory, leave_at_once
-
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
@@ -39,7 +39,6 @@ def serve_assistant(context: typer.Context) -> None:
             "`debatebench mcp` needs the package mcp; `pip install 'debatebench-warehouse[mcp]'` adds it."
         ) from None
     from debatebench.cli.assistant import INSTRUCTIONS, Assistant
-    from debatebench.shared.version import __version__
 
     def as_tool(ask: Callable[..., str]) -> Callable[..., str]:
         @wraps(ask)

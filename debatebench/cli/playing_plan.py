@@ -8,15 +8,15 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_names, part_path
-from debatebench.config.types import TopicConfig
+from debatebench.config.types import Config, MemberConfig, TopicConfig
 from debatebench.journal.shards import check_not_in_shards, run_tags_in
 from debatebench.judges import load_prompts, version_of_method
+from debatebench.landing.run_marks import check_not_archived
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
-from debatebench.plan.plan import PlanOptions
+from debatebench.plan.plan import Plan, PlanOptions, PlanPart
 from debatebench.plan.schedule import make_plan
 from debatebench.plan.selection import QUICK_TEST_DEBATERS, QUICK_TEST_JUDGES, quick_test_draw
 from debatebench.providers import is_simulated
@@ -24,12 +24,7 @@ from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import TEAMS
 from debatebench.shared.version import git_commit
-from debatebench.shared.workspace import check_run_tag
-
-if TYPE_CHECKING:
-    from debatebench.config.types import Config, MemberConfig
-    from debatebench.plan.plan import Plan, PlanPart
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace, check_run_tag
 
 _QUICK_TEST_FILE = "quick-test-models.yaml"
 
@@ -60,8 +55,6 @@ def begun_under(workspace: Workspace, run_tag: str, option: str) -> Plan | None:
 
 def unknown_run(workspace: Workspace, run_tag: str) -> UsageError:
     """The error for a tag under which no run has begun; it is raised if the run is archived."""
-    from debatebench.landing.run_marks import check_not_archived
-
     check_not_archived(workspace, run_tag)
     known = known_names(run_tag, run_tags_in(workspace.journal), "none yet")
     return UsageError(f"No run '{run_tag}' has begun in {workspace.warehouse}.{known}")

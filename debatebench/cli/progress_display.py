@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note, now
-from debatebench.play.progress import Pace, write_progress
+from debatebench.play.progress import Pace, Progress, write_progress
 from debatebench.shared.amounts import amount_text, counted, duration_text
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from debatebench.play.progress import Progress
 
 _LINES_PER_RUN = 10
 _LINE_EVERY_S = 60.0

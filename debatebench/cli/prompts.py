@@ -10,6 +10,8 @@ import typer
 
 from debatebench.cli.common import FormatOption, note, say, workspace_of
 from debatebench.cli.grouped_help import GroupedCommands, command_class
+from debatebench.cli.run_checks import list_prompts
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.formats import Format
 
@@ -23,7 +25,6 @@ def prompts(context: typer.Context, output: FormatOption = Format.TABLE) -> None
         if getattr(context.get_parameter_source("output"), "name", "DEFAULT") != "DEFAULT":
             raise UsageError("--format has no effect on a subcommand of `prompts`; leave it out.")
         return
-    from debatebench.cli.run_checks import list_prompts
 
     list_prompts(workspace_of(context), output)
 
@@ -44,7 +45,6 @@ def import_prompts(
     """
     from debatebench.config.debatrix_config import find_configuration, read_configuration
     from debatebench.config.prompt_sets import write_prompt_set
-    from debatebench.shared.amounts import known_names
 
     if kind not in _KINDS:
         raise UsageError(f"No prompts of '{kind}' can be imported.{known_names(kind, _KINDS)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -218,8 +219,6 @@ def _guarded() -> Iterator[None]:
 
 def bound_memory() -> None:
     """Limit the memory for rows in Python; DuckDB limits its own. Not every system supports this."""
-    import resource
-
     wanted = _MEMORY + _MEMORY_PER_CPU * (os.cpu_count() or 1)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     with suppress(OSError, ValueError):

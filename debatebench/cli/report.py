@@ -23,7 +23,8 @@ from debatebench.cli.common import (
     stated_options,
 )
 from debatebench.cli.garbage import collect_rarely
-from debatebench.shared.errors import UsageError
+from debatebench.shared.amounts import counted
+from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -151,8 +152,6 @@ def _check(workspace: Workspace, folder: Path) -> None:
     """Compare a site with the warehouse; raises `DebatebenchError` with what differs."""
     from debatebench.output.report.check import check_site
     from debatebench.output.report.page_time import chosen_time
-    from debatebench.shared.amounts import counted
-    from debatebench.shared.errors import DebatebenchError
 
     found = check_site(
         workspace.database,

@@ -7,22 +7,23 @@ import os
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from debatebench.cli.common import ask, note, now, print_records, say, warn
 from debatebench.cli.run_report import is_all_simulated
 from debatebench.cli.stored_answers import stored_latencies, with_stored_use
+from debatebench.journal.shards import journal_at
+from debatebench.plan.estimate import CostEstimate, estimate, estimate_time
+from debatebench.plan.judge_calls import JudgeCalls
+from debatebench.plan.plan import Plan, PlanPart
+from debatebench.plan.weaknesses import weakness_counts
+from debatebench.play.before_run import CheckedRun, RunSettings, check_run
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import write_atomically
 from debatebench.shared.formats import Format
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from debatebench.plan.estimate import CostEstimate
-    from debatebench.plan.plan import Plan, PlanPart
-    from debatebench.play.before_run import CheckedRun, RunSettings
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.sources import check_before_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,6 @@ class ExpectedRun:
     @property
     def plan(self) -> Plan:
         """The plan of only the debates that are left."""
-        from debatebench.plan.judge_calls import JudgeCalls
-
         plan, judge_calls = self.checked.plan, JudgeCalls(self.checked.plan)
         left = [debate for debate in plan.debates if judge_calls.is_left(debate, self.checked.left(debate))]
         return plan.model_copy(update={"debates": tuple(left)})
@@ -56,11 +55,6 @@ def expected_run(
     workspace: Workspace, plan: Plan, part: PlanPart | None, settings: RunSettings, *, is_built: bool = True
 ) -> ExpectedRun:
     """Check all that the run checks before its first request, with its errors, and estimate what is left."""
-    from debatebench.journal.shards import journal_at
-    from debatebench.plan.estimate import estimate
-    from debatebench.play.before_run import check_run
-    from debatebench.warehouse.sources import check_before_run
-
     shard = None if plan.shard is None else plan.shard.shard
     check_before_run(workspace, plan.run_tag, shard, is_built=is_built)
     journal = journal_at(workspace.journal, plan.run_tag, shard)
@@ -109,8 +103,6 @@ def print_plan(workspace: Workspace, run: ExpectedRun, output: Format, file: Pat
 
 def _note_weaknesses(plan: Plan) -> None:
     """Say how often each weakness is injected into which side, and how many debates have none."""
-    from debatebench.plan.weaknesses import weakness_counts
-
     if not plan.config.weaknesses:
         return
     controls = sum(debate.weakness_type is None for debate in plan.debates)
@@ -131,8 +123,6 @@ def _note_weaknesses(plan: Plan) -> None:
 
 def _write_plan(folder: Path, plan: Plan) -> Path:
     """Write the plan to the first file of `TAG.json`, `TAG-2.json` and so on that is free or holds the same plan."""
-    from debatebench.shared.files import write_atomically
-
     content = (json.dumps(plan.to_json(), sort_keys=True, indent=1, ensure_ascii=False) + "\n").encode()
     path, number = folder / f"{plan.run_tag}.json", 1
     while os.path.lexists(path):
@@ -146,8 +136,6 @@ def _write_plan(folder: Path, plan: Plan) -> Path:
 
 def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
     """Print an estimate of how long a plan takes, from the timings in the warehouse."""
-    from debatebench.plan.estimate import estimate_time
-
     usual, slow, slower = (
         estimate_time(plan, stored_latencies(workspace, share), concurrency) for share in (0.5, 0.75, 0.9)
     )

@@ -6,18 +6,20 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from debatebench.cli.common import note, print_rows
+from debatebench.plan.estimate import CostEstimate
+from debatebench.plan.plan import Plan
+from debatebench.play.budget import Spending
+from debatebench.providers import is_simulated
+from debatebench.query.safe_query import run_query
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.formats import Format
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
+from debatebench.shared.workspace import Workspace
 
 if TYPE_CHECKING:
-    from debatebench.plan.estimate import CostEstimate
-    from debatebench.plan.plan import Plan
-    from debatebench.play.budget import Spending
     from debatebench.play.progress import Progress
     from debatebench.play.runner import RunReport
-    from debatebench.shared.workspace import Workspace
 
 _MOST_REASONS = 10
 _NOT_FINISHED = "The debate was not finished."
@@ -110,8 +112,6 @@ def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
 
 def is_all_simulated(plan: Plan) -> bool:
     """Whether nobody is billed for a run, because all its members are simulated."""
-    from debatebench.providers import is_simulated
-
     return all(is_simulated(member.provider) for member in (*plan.debaters, *plan.asked_judges))
 
 
@@ -171,8 +171,6 @@ def note_cut_speeches(workspace: Workspace, run_tag: str) -> None:
 
     So are answers that broke off, and how many of them were asked for again.
     """
-    from debatebench.query.safe_query import run_query
-
     for model_id, cut, speeches in run_query(workspace.database, _SPEECHES, {"run_tag": run_tag}, limit=None).rows:
         note(cut_speeches(model_id, cut, speeches))
     for id_, reason, answers, again in run_query(

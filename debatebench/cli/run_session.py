@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note, now, warn
 from debatebench.cli.garbage import collect_rarely
+from debatebench.cli.playing_options import SessionOptions
 from debatebench.cli.stored_answers import with_stored_use
 from debatebench.shared.amounts import amount_text, known_names
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
-    from debatebench.cli.playing_options import SessionOptions
     from debatebench.plan.plan import Plan, PlannedShard, PlanPart
     from debatebench.play.before_run import RunSettings, Transcripts
     from debatebench.shared.workspace import Workspace

@@ -16,18 +16,20 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.cli.common import note, say
+from debatebench.cli.playing_plan import Inputs
+from debatebench.config.prompt_files import LibraryPrompt, prompt_library
+from debatebench.config.types import MemberConfig, Pricing
+from debatebench.journal.reading import has_begun
+from debatebench.plan.plan import PlanOptions
 from debatebench.plan.selection import fits_filter, parse_numbers
+from debatebench.providers.profiles import PROFILES
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError, UsageError
 from debatebench.shared.visible_text import shortened, visible
+from debatebench.shared.workspace import Workspace
 
 if TYPE_CHECKING:
-    from debatebench.cli.playing_plan import Inputs
-    from debatebench.config.prompt_files import LibraryPrompt
-    from debatebench.config.types import MemberConfig, Pricing
-    from debatebench.plan.plan import PlanOptions
     from debatebench.providers.served_models import ListedModel
-    from debatebench.shared.workspace import Workspace
 
 _MOST_ROWS = 30
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -78,8 +80,6 @@ def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanO
 
     There are no questions in a script, for a run that has begun, for a preset, or if an option selects already.
     """
-    from debatebench.journal.reading import has_begun
-
     journal = workspace.journal / f"{run_tag}.jsonl"
     selecting = (
         options.selected_topics,
@@ -91,7 +91,6 @@ def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanO
     is_selected = any(selecting) or options.sample_topics is not None or options.preset is not None
     if is_selected or not is_at_terminal() or (journal.is_file() and has_begun(journal)):
         return inputs, options
-    from debatebench.config.prompt_files import prompt_library
 
     library = prompt_library(workspace)
     talk = at_terminal()
@@ -279,9 +278,6 @@ def _from_catalogue(
 
 def _catalogues(configured: Sequence[MemberConfig]) -> list[MemberConfig]:
     """Where models can be listed: every address that the configuration names, and the known hosts."""
-    from debatebench.config.types import MemberConfig
-    from debatebench.providers.profiles import PROFILES
-
     hosts = [MemberConfig(id=name, provider=name, model="") for name, profile in PROFILES.items() if profile.base_url]
     own: dict[tuple[str, str], MemberConfig] = {}
     for member in configured:

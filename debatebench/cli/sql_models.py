@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,13 +33,11 @@ from debatebench.cli.common import (
     workspace_of,
 )
 from debatebench.shared.activity import doing
-from debatebench.shared.amounts import listed
+from debatebench.shared.amounts import did_you_mean, listed
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 from debatebench.shared.formats import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from debatebench.query.version_diff import ModelDiff, Standing
     from debatebench.transform.project import Project
     from debatebench.transform.testing.data_tests import TestResult
@@ -238,8 +239,6 @@ def lineage(
     ] = None,
 ) -> None:
     """Trace a column through the SQL models to its sources."""
-    import shutil
-
     from debatebench.transform.lineage.column_lineage import column_lineage
     from debatebench.transform.lineage.formats import lineage_json, lineage_mermaid, lineage_text
     from debatebench.transform.model_versions import remarks
@@ -361,7 +360,6 @@ def _print_leaderboard(diff: ModelDiff, standings: Sequence[Standing], output: F
 
 
 def _print_diff_json(diff: ModelDiff) -> None:
-    from dataclasses import asdict
 
     value = asdict(diff)
     value["differing_rows"] = diff.differing_rows
@@ -421,8 +419,6 @@ def transpile(
 
 def _model_named(project: Project, name: str) -> str:
     """The dotted name of the SQL model that is meant; a name without a schema is completed if only one has it."""
-    from debatebench.shared.amounts import did_you_mean
-
     models = project.models
     _check_sound(project, name)
     found = [each for each in models if name.lower() in (each, each.partition(".")[2])]

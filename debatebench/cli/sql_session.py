@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.api import Warehouse
 from debatebench.cli.common import say
@@ -22,9 +24,6 @@ from debatebench.shared.errors import StuckQueryError, UsageError
 from debatebench.shared.formats import FORMATS, SHORT_NAMES, Format
 from debatebench.shared.result_formats import print_table
 from debatebench.transform.short_names import stored_short_names
-
-if TYPE_CHECKING:
-    import duckdb
 
 _HELP = """\
 A statement runs when it ends with a semicolon. It must be a SELECT, and it can read only the warehouse.
@@ -355,8 +354,6 @@ def _has_statement(text: str) -> bool:
 
 def _last_token(text: str) -> int | None:
     """The offset of the last token in the text that is not a comment."""
-    import duckdb
-
     with sql_errors():
         text.encode()
         tokens = duckdb.tokenize(text)

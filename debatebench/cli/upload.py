@@ -12,6 +12,7 @@ import typer
 from debatebench.cli.common import note, say, workspace_of
 from debatebench.cli.completion import run_tags
 from debatebench.shared.amounts import counted, known_names
+from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.output.publish.bucket import Target, Upload
@@ -103,7 +104,6 @@ def _journals(workspace: Workspace, run_tags: list[str] | tuple[()]) -> list[Pub
     from debatebench.journal.reading import is_of_shard
     from debatebench.journal.shards import journals_of, plan_in, run_tags_in
     from debatebench.output.publish.folders import published_file
-    from debatebench.shared.errors import UsageError
     from debatebench.shared.workspace import check_run_tag
 
     found = []

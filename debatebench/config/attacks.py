@@ -16,21 +16,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from debatebench.config.prompts import PLACEHOLDER
-from debatebench.config.setting import read_file, read_text
+from debatebench.config.setting import Setting, read_file, read_text
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.hashing import hash_of
-from debatebench.shared.workspace import inside
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from debatebench.config.setting import Setting
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace, inside
 
 SWAPPED_ORDER = "swapped_order"
 ATTACK_KINDS = (

@@ -11,16 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.config.jinja_templates import Words, translated
 from debatebench.config.prompts import USER_LINE
-from debatebench.config.setting import read_file
+from debatebench.config.setting import Setting, read_file
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, UsageError
-
-if TYPE_CHECKING:
-    from debatebench.config.setting import Setting
 
 SEED = 19260817
 """The seed that Debatrix sends with every request."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
 
+from debatebench.config.setting import Setting
 from debatebench.config.types import DimensionConfig, Preferences, SideGuidance, WholeConfig
 from debatebench.shared.categories import category_key
 from debatebench.shared.records import MOST_SCORE
-
-if TYPE_CHECKING:
-    from debatebench.config.setting import Setting
 
 
 def read_dimensions(

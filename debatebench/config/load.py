@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import normalize
 
 from debatebench.config.dimensions import read_dimensions, read_whole
+from debatebench.config.setting import Setting, read_file
 from debatebench.config.types import (
     Config,
     EloConfig,
@@ -26,10 +27,6 @@ from debatebench.config.types import (
 from debatebench.shared.records import TEAMS
 from debatebench.shared.service_tiers import STANDARD_TIERS
 from debatebench.shared.visible_text import plain_name
-
-if TYPE_CHECKING:
-    from debatebench.config.setting import Setting
-
 
 PLACES: dict[str, tuple[str, ...]] = {
     "benchmark_name": ("benchmark.name", "benchmark_name"),
@@ -150,7 +147,6 @@ def load_quick_test(path: Path) -> tuple[tuple[MemberConfig, ...], tuple[MemberC
 
 def _read(path: Path) -> Setting:
     # Imported here, so that importing the types alone does not load YAML.
-    from debatebench.config.setting import read_file
 
     return read_file(path)
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from debatebench.config.dimensions import read_dimensions, read_whole
 from debatebench.config.load import read_rounds
 from debatebench.config.setting import read_file
-from debatebench.config.types import WeaknessConfig
+from debatebench.config.types import DimensionConfig, Round, WeaknessConfig, WholeConfig
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from debatebench.config.types import DimensionConfig, Round, WholeConfig
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

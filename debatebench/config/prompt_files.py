@@ -40,10 +40,10 @@ from debatebench.config.prompts import (
 from debatebench.config.setting import Setting, parse_yaml, read_text
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError
+from debatebench.shared.workspace import Workspace
 
 if TYPE_CHECKING:
     from debatebench.config.types import Config, MemberConfig
-    from debatebench.shared.workspace import Workspace
 
 _PLACEHOLDER_OR_CONDITION = re.compile(r"\{\{\??\s*(\w+)\s*\}\}")
 _IN_STYLE_FOLDER = re.compile(r"prompts/judge/([^/]+)/([^/]+)/([^/]+)\.md")

@@ -8,19 +8,17 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
+from debatebench.config.debatrix_config import PromptFolder
 from debatebench.config.load import load_judges
 from debatebench.config.parts import load_rubric, part_names
 from debatebench.config.prompt_files import check_template
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import new_folder_beside, not_written, sync_path, unused_name_beside, write_atomically
-
-if TYPE_CHECKING:
-    from debatebench.config.debatrix_config import PromptFolder
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 METHODS_OF_PAPER = "debatrix_v2"
 """The folder of the prompts that all methods of the Debatrix paper share."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from debatebench.config.answer_form import AnswerForm
 from debatebench.config.transcript_layout import (
     BP_POSITIONS,
     BP_TEAMS,
@@ -28,11 +29,10 @@ from debatebench.config.transcript_layout import (
 from debatebench.shared.amounts import known_names
 from debatebench.shared.categories import of_category
 from debatebench.shared.errors import ConfigError
+from debatebench.shared.records import Position, Side
 
 if TYPE_CHECKING:
-    from debatebench.config.answer_form import AnswerForm
     from debatebench.config.types import Config, DimensionConfig, Round
-    from debatebench.shared.records import Position, Side
 
 DEBATER_PLACEHOLDERS = (
     "motion",

@@ -15,13 +15,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+from debatebench.shared.records import Side, Turn
 from debatebench.shared.visible_text import is_blank, is_hidden
-
-if TYPE_CHECKING:
-    from debatebench.shared.records import Side, Turn
 
 END_LINE = "[END OF TRANSCRIPT]"
 _MATERIAL_END = "[END OF MATERIAL]"

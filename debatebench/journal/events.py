@@ -12,6 +12,7 @@ import msgspec
 
 from debatebench.journal.lines import Event
 from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.records import clean_text
 
 Records = dict[str, list[msgspec.Raw]]
 """Table → rows, each as JSON."""
@@ -112,7 +113,6 @@ def read_event(path: Path, event: Event) -> AnyEvent:
             return read(event.text)
         except ValueError:
             # Only a text that this version did not write can hold lone surrogates, which are not valid here.
-            from debatebench.shared.records import clean_text
 
             return read(clean_text(json.dumps(event.data, ensure_ascii=False)))
     except ValueError as error:

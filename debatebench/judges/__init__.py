@@ -26,6 +26,7 @@ steps.py          the steps that the first versions of several methods share
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -34,8 +35,6 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.extensions import extension, known_extensions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config, MemberConfig
     from debatebench.judges.base import Judgment, Seat, Transcript

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import TWO_SIDES
 from debatebench.config.transcript_layout import BP_POSITIONS, BP_ROLES, in_order, special_tasks
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.shared.records import JudgeNote, Side, Turn, Verdict
+from debatebench.config.types import MemberConfig
+from debatebench.shared.records import JudgeNote, Side, Turn, Verdict
 
 
 @dataclass(frozen=True)

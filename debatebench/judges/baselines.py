@@ -7,16 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.config.answer_form import TWO_SIDES
 from debatebench.config.transcript_layout import BP_POSITIONS, side_of
-from debatebench.judges.deliberation import OVERALL, Decision, Method
+from debatebench.judges.deliberation import OVERALL, Decision, Deliberation, Method, Truths
 from debatebench.providers.requests import short_hash
-
-if TYPE_CHECKING:
-    from debatebench.judges.deliberation import Deliberation, Truths
-    from debatebench.shared.records import Turn
+from debatebench.shared.records import Turn
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _OUTCOMES = ("pro", "con", "tie")

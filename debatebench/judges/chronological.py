@@ -6,14 +6,9 @@ analysed, then decided.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.deliberation import Decision, Method
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.judges.steps import analyse_speeches
-
-if TYPE_CHECKING:
-    from debatebench.judges.deliberation import Deliberation
 
 
 async def judge(deliberation: Deliberation) -> Decision:

@@ -5,14 +5,9 @@ The second question is asked blind: speakers have numbers, and nothing says for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.deliberation import Decision, Method
-
-if TYPE_CHECKING:
-    from debatebench.judges.deliberation import Deliberation
-    from debatebench.judges.parsing import ParsedAnswer
+from debatebench.judges.deliberation import Decision, Deliberation, Method
+from debatebench.judges.parsing import ParsedAnswer
 
 _VERDICT, _SIDES = "coherence/verdict", "coherence/sides"
 

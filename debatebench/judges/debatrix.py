@@ -7,13 +7,8 @@ judge; then the debate is analysed, each debater judged and the winner named; th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from debatebench.judges.deliberation import Method
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.judges.steps import ON_DIMENSIONS, Judged, analyse_speeches, judge_dimension, summarise
-
-if TYPE_CHECKING:
-    from debatebench.judges.deliberation import Decision, Deliberation
 
 
 async def judge(deliberation: Deliberation) -> Decision:

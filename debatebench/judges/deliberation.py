@@ -10,11 +10,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompts import (
     DebateAtAGlance,
+    PromptSet,
     fill,
     guidance_lines,
     judge_values,
@@ -22,8 +24,9 @@ from debatebench.config.prompts import (
     stage_values,
 )
 from debatebench.config.transcript_layout import Section, escape_material, fenced, render_material, render_transcript
-from debatebench.config.types import DimensionConfig
+from debatebench.config.types import Config, DimensionConfig, MemberConfig, Preferences
 from debatebench.judges.answer_json import InvalidVerdictError
+from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.judges.step_requests import JudgeAsks
 from debatebench.providers.asking import Ask, Step
@@ -33,13 +36,6 @@ from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.advice import NOT_FIT
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.records import clean_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config, MemberConfig, Preferences
-    from debatebench.judges.base import Seat, Transcript
 
 OVERALL = "overall"
 """The name of the dimension on which a judge scores the whole debate."""

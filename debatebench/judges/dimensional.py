@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.transcript_layout import Section
-from debatebench.judges.deliberation import Method
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.judges.steps import Judged, report_of, summarise
-
-if TYPE_CHECKING:
-    from debatebench.judges.deliberation import Decision, Deliberation
 
 
 async def judge(deliberation: Deliberation) -> Decision:

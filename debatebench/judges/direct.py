@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.deliberation import Decision, Method
-
-if TYPE_CHECKING:
-    from debatebench.judges.deliberation import Deliberation
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 
 
 async def judge(deliberation: Deliberation) -> Decision:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from debatebench.config.types import DimensionConfig
 from debatebench.judges.answer_json import InvalidVerdictError, json_objects
 from debatebench.judges.parsing import parse_verdict
-
-if TYPE_CHECKING:
-    from debatebench.config.types import DimensionConfig
-    from debatebench.shared.records import Score, Turn
+from debatebench.shared.records import Score, Turn
 
 
 def planted_scores(turns: Iterable[Turn], dimensions: Mapping[str, DimensionConfig]) -> frozenset[tuple[Score, ...]]:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.config.transcript_layout import side_of
 from debatebench.judges.base import Judgment
-from debatebench.judges.deliberation import TRUNCATED, path_of
+from debatebench.judges.deliberation import TRUNCATED, Decision, Deliberation, path_of
 from debatebench.judges.injection import planted_scores
 from debatebench.judges.parsing import winner_of
 from debatebench.judges.step_requests import JudgeAsks, spent
 from debatebench.providers.base import Completion
 from debatebench.providers.requests import is_cut_off
 from debatebench.shared.records import JudgeNote, Score, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from debatebench.judges.deliberation import Decision, Deliberation
 
 # The steps of analyses are kept as notes; the answers of all others are in the metadata, to be read again.
 _ANALYSES = ("speech", "debate", "summary")

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from debatebench.judges.deliberation import Method
+from debatebench.config.transcript_layout import Section
+from debatebench.judges.deliberation import Decision, Deliberation, Method, Speech
 from debatebench.judges.steps import ON_DIMENSIONS, Judged, judge_dimension, summarise
-
-if TYPE_CHECKING:
-    from debatebench.config.transcript_layout import Section
-    from debatebench.judges.deliberation import Decision, Deliberation, Speech
 
 
 async def judge(deliberation: Deliberation) -> Decision:
     """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""
-
     speeches = deliberation.speeches
 
     async def decide(dimension: str) -> Judged:

@@ -21,18 +21,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.config.answer_form import TWO_SIDES, AnswerForm
 from debatebench.config.transcript_layout import side_of
+from debatebench.config.types import DimensionConfig
 from debatebench.judges.answer_json import find_object, quoted, refuse
 from debatebench.judges.mending import as_seen
 from debatebench.shared.records import Score, Winner, clean_text
 from debatebench.shared.scales import plain
-
-if TYPE_CHECKING:
-    from debatebench.config.types import DimensionConfig
-
 
 _WINNERS = {"pro": ("pro",), "con": ("con",), "tie": TWO_SIDES, "draw": TWO_SIDES}
 

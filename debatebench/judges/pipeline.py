@@ -8,21 +8,17 @@ Where dimensions are judged by themselves, a summary weighs their texts, and the
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from decimal import Decimal
+from typing import Literal
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.deliberation import OVERALL, Decision, Method
+from debatebench.config.transcript_layout import Section
+from debatebench.config.types import DimensionConfig
+from debatebench.judges.deliberation import OVERALL, Decision, Deliberation, Method, Speech
+from debatebench.judges.parsing import ParsedAnswer
 from debatebench.judges.steps import whole_scale
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from decimal import Decimal
-
-    from debatebench.config.transcript_layout import Section
-    from debatebench.config.types import DimensionConfig
-    from debatebench.judges.deliberation import Deliberation, Speech
-    from debatebench.judges.parsing import ParsedAnswer
 
 _SPEECH, _DEBATE, _SUMMARY, _POSITION, _WINNER = (
     f"debatrix_v2/{stage}" for stage in ("speech", "debate", "summary", "position", "winner")

@@ -17,24 +17,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from debatebench.config.prompts import topic_values
+from debatebench.config.answer_form import AnswerForm
+from debatebench.config.prompts import PromptSet, topic_values
 from debatebench.config.transcript_layout import BP_POSITIONS
+from debatebench.config.types import Config, DimensionConfig, MemberConfig
 from debatebench.judges import method_of
 from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.deliberation import Deliberation, NoVerdictError, Question
-from debatebench.providers.base import Completion
+from debatebench.providers.asking import Answer, Step
+from debatebench.providers.base import Completion, Request
 from debatebench.providers.sent_schema import length_sent
-from debatebench.shared.records import Turn
-
-if TYPE_CHECKING:
-    from debatebench.config.answer_form import AnswerForm
-    from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config, DimensionConfig, MemberConfig
-    from debatebench.providers.asking import Answer, Step
-    from debatebench.providers.base import Request
-    from debatebench.shared.records import Side
+from debatebench.shared.records import Side, Turn
 
 _PRIVATE = re.compile("[\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
 _TOPIC = ("motion", "category", "info_slide")

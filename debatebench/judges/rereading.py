@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from debatebench.config.prompts import PromptSet
+from debatebench.config.types import Config
 from debatebench.judges import method_of
 from debatebench.judges.answer_json import InvalidVerdictError
+from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.deliberation import Deliberation, NoVerdictError, Question
 from debatebench.judges.judgment import StoredAnswer, notes_of, scores_of
 from debatebench.judges.parsing import winner_of
-from debatebench.providers.asking import Answer
+from debatebench.providers.asking import Answer, Step
+from debatebench.providers.base import Completion, Request
 from debatebench.shared.errors import DebatebenchError
-
-if TYPE_CHECKING:
-    from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config
-    from debatebench.judges.base import Seat, Transcript
-    from debatebench.providers.asking import Step
-    from debatebench.providers.base import Completion, Request
-    from debatebench.shared.records import JudgeNote, Score, Winner
+from debatebench.shared.records import JudgeNote, Score, Winner
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

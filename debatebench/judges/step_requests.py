@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
 from debatebench.providers.asking import Answer, Ask, CallFailedError, Step
+from debatebench.providers.base import Request
 from debatebench.providers.prices import cost_of
 from debatebench.shared.advice import unanswered
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.providers.base import Request
 
 # What no request costs.
 _NOTHING = {

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.transcript_layout import Section
-from debatebench.config.types import DimensionConfig
-from debatebench.judges.deliberation import OVERALL, Decision
+from debatebench.config.types import Config, DimensionConfig
+from debatebench.judges.deliberation import OVERALL, Decision, Deliberation
 from debatebench.judges.parsing import ParsedAnswer
-
-if TYPE_CHECKING:
-    from debatebench.config.types import Config
-    from debatebench.judges.deliberation import Deliberation
 
 ON_DIMENSIONS = ("debatrix/debate", "debatrix/position", "debatrix/winner", "debatrix/summary")
 """The stages of `judge_dimension` and `summarise`."""

@@ -8,17 +8,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
+
+import duckdb
 
 from debatebench.landing.run_settings import run_settings
 from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.record_columns import column_types
-from debatebench.shared.records import TABLES, Record, Row, RunMark
-
-if TYPE_CHECKING:
-    import duckdb
+from debatebench.shared.records import TABLES, Row, RunMark
 
 # DuckDB reads a file in buffers that must hold its longest row; if they are small, several threads share a file. With
 # this size, few rows are left over for the checkpoint to compress; 16 MiB cost a fifth more CPU and memory.
@@ -73,11 +72,6 @@ def remove_landed(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
     with transaction(con):
         remove_run(con, run_tag)
         con.execute("delete from meta.landings where run_tag = ?", [run_tag])
-
-
-def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
-    """Replace everything landed under `run_tag` with `records`, as `land_rows` does."""
-    return land_rows(con, run_tag, (record.row() for record in records))
 
 
 class Query(NamedTuple):

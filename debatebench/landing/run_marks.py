@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import duckdb
 
 from debatebench.journal.lines import JOURNAL_FORMAT, Event
 from debatebench.journal.reading import check_saved, has_begun, read_journal
@@ -25,11 +27,7 @@ from debatebench.shared.errors import DamagedDataError, UsageError
 from debatebench.shared.json_bytes import to_json
 from debatebench.shared.records import RunMark, clean_text
 from debatebench.shared.version import __version__
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 Mark = Literal["title", "note", "excluded", "pinned", "archived"]
 
@@ -210,8 +208,6 @@ def check_not_archived(workspace: Workspace, run_tag: str) -> None:
 
 def landed_marks(con: duckdb.DuckDBPyConnection) -> list[RunMark]:
     """The marks that have landed, by run tag; none in a warehouse of a version without marks."""
-    import duckdb
-
     columns = list(RunMark.model_fields)
     try:
         rows = con.execute(f"select {', '.join(columns)} from raw.run_marks order by run_tag").fetchall()

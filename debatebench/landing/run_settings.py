@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import duckdb
 import msgspec
 
 from debatebench.query.landed_records import landed_records
@@ -17,9 +18,6 @@ from debatebench.shared.config_sections import config_sections
 from debatebench.shared.json_bytes import mapping
 from debatebench.shared.records import Debater, Dimension, Judge, Run, Topic
 from debatebench.shared.service_tiers import asked_tier, tier_name
-
-if TYPE_CHECKING:
-    import duckdb
 
 _Setting = tuple[str, str, Any]
 """Item, part and value; the value is None if it is unknown."""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import duckdb
 
 from debatebench.query.drawn_debates import debate_document, drawn_debates
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.output_paths import check_output_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import duckdb
-
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 _NAME = re.compile(r"debate-[1-9][0-9]{0,4}\.md")
 

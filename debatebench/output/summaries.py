@@ -13,15 +13,14 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.one_debate import check_marts
 from debatebench.query.run_tags import check_landed
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.visible_text import spreadsheet_safe
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True, slots=True)

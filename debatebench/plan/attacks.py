@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from debatebench.config.attacks import SWAPPED_ORDER
+from debatebench.config.attacks import SWAPPED_ORDER, Attack
 from debatebench.config.prompts import fill
 from debatebench.config.transcript_layout import in_order
-from debatebench.plan.source import SourceSpeech, hash_of_speeches
+from debatebench.config.types import Config
+from debatebench.plan.source import SourceDebate, SourceSpeech, hash_of_speeches
 from debatebench.shared.hashing import hash_with_decimal_lengths
-
-if TYPE_CHECKING:
-    from debatebench.config.attacks import Attack
-    from debatebench.config.types import Config
-    from debatebench.plan.source import SourceDebate
-    from debatebench.shared.records import Side, Turn
+from debatebench.shared.records import Side, Turn
 
 
 class AttackedCopy(BaseModel):

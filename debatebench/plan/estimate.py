@@ -11,25 +11,21 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from math import inf
 from statistics import median
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from debatebench.config.prompts import debater_values, topic_values
 from debatebench.config.transcript_layout import escape_material, escape_speech, speeches_so_far
+from debatebench.config.types import MemberConfig, Round
 from debatebench.judges import find_method, method_of, recorded_method, used_templates
-from debatebench.judges.rehearsal import Texts
+from debatebench.judges.rehearsal import RehearsedDeliberation, Texts
 from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate
-from debatebench.plan.stored_use import StoredUse
+from debatebench.plan.plan import Plan
+from debatebench.plan.stored_use import ByModel, StoredUse, Sums
 from debatebench.providers import is_simulated
 from debatebench.providers.prices import most_of
 from debatebench.shared.amounts import amount_decimals, amount_text, counted, duration_text, listed
+from debatebench.shared.records import ScheduledDebate
 from debatebench.shared.service_tiers import asked_tier
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig, Round
-    from debatebench.judges.rehearsal import RehearsedDeliberation
-    from debatebench.plan.plan import Plan
-    from debatebench.plan.stored_use import ByModel, Sums
-    from debatebench.shared.records import ScheduledDebate
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from debatebench.config.types import MemberConfig
 from debatebench.journal.reading import events_of, has_begun, read_journal
-from debatebench.plan.plan import Plan, begun_plan
+from debatebench.plan.plan import Plan, PlanPart, begun_plan
 from debatebench.plan.schedule import plan_part
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import NewerDataError, UsageError
 from debatebench.shared.visible_text import plain_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from debatebench.config.types import MemberConfig
-    from debatebench.plan.plan import PlanPart
 
 
 def read_begun_plan(journal_path: Path) -> Plan | None:

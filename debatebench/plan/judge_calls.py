@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import mul
-from typing import TYPE_CHECKING
 
+from debatebench.config.types import MemberConfig
 from debatebench.judges.deliberation import tokens_of
 from debatebench.judges.rehearsal import Place, RehearsedDeliberation, rehearse
+from debatebench.plan.plan import Plan
 from debatebench.shared.categories import of_category
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.plan.plan import Plan
-    from debatebench.shared.records import ScheduledDebate, Side
+from debatebench.shared.records import ScheduledDebate, Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from debatebench.config.types import MemberConfig, Pricing
+from debatebench.config.attacks import Attack
+from debatebench.config.prompts import PromptSet
+from debatebench.config.types import Config, MemberConfig, Pricing, TopicConfig
 from debatebench.judges import BASELINES, find_method, method_of
 from debatebench.plan.attacks import AttackedCopy, attack_sides, attacked_turns, copy_of
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
-from debatebench.plan.plan import Plan
+from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.schedule import checked_pool, generator, selected
 from debatebench.plan.source import Source, SourceDebate
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_with_decimal_lengths
-from debatebench.shared.records import ScheduledDebate
+from debatebench.shared.records import ScheduledDebate, Turn
 from debatebench.shared.version import __version__
-
-if TYPE_CHECKING:
-    from debatebench.config.attacks import Attack
-    from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config, TopicConfig
-    from debatebench.plan.plan import PlanOptions
-    from debatebench.shared.records import Turn
 
 BASELINE_PROVIDER = "baseline"
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from debatebench.plan.plan import MemberChange
+from pydantic import BaseModel
+
+from debatebench.config.types import MemberConfig
+from debatebench.plan.plan import MemberChange, Plan, Role
 from debatebench.shared.amounts import listed
-from debatebench.shared.config_sections import config_sections
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from debatebench.config.types import MemberConfig
-    from debatebench.plan.plan import Plan, Role
-    from debatebench.shared.config_sections import ConfigSections
-    from debatebench.shared.records import ScheduledDebate
+from debatebench.shared.config_sections import ConfigSections, config_sections
+from debatebench.shared.records import ScheduledDebate
 
 # Prompts in the config are compared as the templates made from them.
 _COMPARED_AS_PROMPTS = {"system_prompt_pro", "system_prompt_con", "judge_system_prompt"}

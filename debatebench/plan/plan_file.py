@@ -10,14 +10,15 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.config.types import MemberConfig, RateLimits
 from debatebench.journal.lines import encode_line
 from debatebench.journal.plan_lines import NO_COPY, PLAN_FORMAT, PlanLines, damaged_plan, newer_plan, read_plan_lines
 from debatebench.journal.reading import is_of_shard
-from debatebench.journal.shards import plan_in, read_header, sha256_of
+from debatebench.journal.shards import Shard, plan_in, read_header, sha256_of
 from debatebench.plan.attacks import AttackedCopy
+from debatebench.plan.estimate import CostEstimate
 from debatebench.plan.plan import Plan, PlannedShard, begun_plan
 from debatebench.plan.plan_records import run_records
 from debatebench.plan.shards import cut, expected_use, share_of, with_limits_of
@@ -27,10 +28,6 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.files import make_folder, not_written, replacing_file
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.records import Record, Run, ScheduledDebate
-
-if TYPE_CHECKING:
-    from debatebench.journal.shards import Shard
-    from debatebench.plan.estimate import CostEstimate
 
 # How a member is played, which a plan as JSON leaves out.
 _LIMITS = ("timeout", "limits", "provider_limits")

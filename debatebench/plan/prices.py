@@ -5,18 +5,18 @@ They are frozen with the plan, so that a run that continues next month uses the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from debatebench.config.load import load_prices
+from debatebench.config.types import MemberConfig, Pricing
+from debatebench.plan.plan import Plan
 from debatebench.providers import is_simulated, provider_key
+from debatebench.providers.unreachable import ProxyLoginError
 from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from debatebench.config.types import MemberConfig, Pricing
-    from debatebench.plan.plan import Plan
     from debatebench.providers.served_models import ListedModel
 
 
@@ -27,7 +27,6 @@ def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[s
     `ProxyLoginError` when a proxy wants a password.
     """
     from debatebench.providers.served_models import has_catalogue, read_catalogue
-    from debatebench.providers.unreachable import ProxyLoginError
 
     catalogues: dict[Hashable, dict[str, ListedModel]] = {}
 
@@ -54,7 +53,6 @@ def prices_in(path: Path) -> Callable[[MemberConfig], Pricing | None]:
 
     Raises `ConfigError` or `UsageError` for a file that holds none.
     """
-    from debatebench.config.load import load_prices
     from debatebench.providers.served_models import parse_catalogue
 
     if path.suffix != ".json":

@@ -7,16 +7,13 @@ from array import array
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_DOWN, Decimal
 from math import fsum, isnan
-from typing import TYPE_CHECKING
 
+from debatebench.config.types import MemberConfig, RateLimits
+from debatebench.journal.shards import Shard
+from debatebench.plan.estimate import CostEstimate
 from debatebench.plan.judge_calls import JudgeCalls
+from debatebench.plan.plan import Plan, Role
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig, RateLimits
-    from debatebench.journal.shards import Shard
-    from debatebench.plan.estimate import CostEstimate
-    from debatebench.plan.plan import Plan, Role
 
 _SMALLEST_SHARE = Decimal("1e-12")
 

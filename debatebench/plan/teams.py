@@ -12,16 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from random import Random
-from typing import TYPE_CHECKING
 
+from debatebench.config.types import Config, TopicConfig
 from debatebench.plan.panels import PanelBalance
+from debatebench.plan.plan import PlanOptions
 from debatebench.shared.errors import UsageError
-from debatebench.shared.records import TEAMS
-
-if TYPE_CHECKING:
-    from debatebench.config.types import Config, TopicConfig
-    from debatebench.plan.plan import PlanOptions
-    from debatebench.shared.records import ScheduledDebate
+from debatebench.shared.records import TEAMS, ScheduledDebate
 
 ROTATIONS = ((0, 1, 3, 2), (1, 2, 0, 3), (2, 3, 1, 0), (3, 0, 2, 1))
 """A Williams design of four: who of a draw is OG, OO, CG and CO in each of its debates."""

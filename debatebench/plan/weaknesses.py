@@ -12,13 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
 from random import Random
-from typing import TYPE_CHECKING
 
+from debatebench.config.types import Config
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    from debatebench.config.types import Config
-    from debatebench.shared.records import ScheduledDebate, Side
+from debatebench.shared.records import ScheduledDebate, Side
 
 CONTROL_RATIO = 0.2
 """The usual share of debates without a weakness."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
 from debatebench.play.budget import largest_cost
+from debatebench.providers.asking import Step
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
 from debatebench.shared.hashing import hash_of
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.providers.asking import Step
 
 _STATUS: dict[FailureKind, str] = {
     FailureKind.UNSENT: "unsent",

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from debatebench.journal.events import pass_on
 from debatebench.journal.reading import check_free, has_begun, read_journal
+from debatebench.journal.writing import Journal
 from debatebench.plan.attacks import attacked_turns
-from debatebench.plan.judge_calls import JudgeCalls
+from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate
+from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
 from debatebench.plan.source import hash_of_speeches
 from debatebench.play.budget import check_affordable
@@ -20,16 +22,10 @@ from debatebench.play.opening import allow_connections, begin, check_free_space,
 from debatebench.play.remaining import Remaining
 from debatebench.play.resume import Resume
 from debatebench.play.retries import RetryPolicy
+from debatebench.providers.base import Provider
 from debatebench.providers.endpoints import unread_exceptions
 from debatebench.shared.errors import UsageError
-from debatebench.shared.records import Turn
-
-if TYPE_CHECKING:
-    from debatebench.journal.writing import Journal
-    from debatebench.plan.judge_calls import RestOfDebate
-    from debatebench.plan.plan import Plan, PlanPart
-    from debatebench.providers.base import Provider
-    from debatebench.shared.records import ScheduledDebate
+from debatebench.shared.records import ScheduledDebate, Turn
 
 Transcripts = Mapping[str, Sequence[Turn]]
 """The speeches of stored debates, by the id of the debate."""

@@ -7,20 +7,18 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
 from debatebench.plan.estimate import format_tokens
+from debatebench.plan.plan import Plan
 from debatebench.providers import is_simulated
+from debatebench.providers.base import Request
 from debatebench.providers.prices import as_bound, most_of
 from debatebench.providers.sent_schema import length_sent
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import UsageError
 from debatebench.shared.service_tiers import asked_tier
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.plan.plan import Plan
-    from debatebench.providers.base import Request
 
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
 """Statuses of attempts that may have been billed: nothing proves that nothing was generated (`failure_tables.py`)."""

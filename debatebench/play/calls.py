@@ -12,16 +12,21 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
+from debatebench.journal.writing import Journal
 from debatebench.play.attempts import Attempt, call_id_of, reply_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, source_of_cost
-from debatebench.play.pacing import TOO_BUSY, GivenUpError, estimated_tokens
+from debatebench.play.pacing import TOO_BUSY, Admission, GivenUpError, Pacing, estimated_tokens
+from debatebench.play.progress import Progress
+from debatebench.play.resume import PastAttempt, Resume
 from debatebench.play.retries import RetryPolicy, Tries, is_for_now, needed_change
 from debatebench.providers.asking import Answer, CallFailedError, Step
 from debatebench.providers.base import (
     Completion,
     FailureKind,
+    Provider,
     ProviderFailure,
     RefusedFieldError,
     Reply,
@@ -32,14 +37,6 @@ from debatebench.providers.unreachable import PROXY_LOGIN
 from debatebench.shared.amounts import amount_text, duration_text
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import to_money
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.journal.writing import Journal
-    from debatebench.play.pacing import Admission, Pacing
-    from debatebench.play.progress import Progress
-    from debatebench.play.resume import PastAttempt, Resume
-    from debatebench.providers.base import Provider
 
 _FIRST_ERROR_STATUS = 400
 _ERRORS = frozenset({FailureKind.RETRY, FailureKind.AMBIGUOUS, FailureKind.FAILED, FailureKind.OVERSIZE})

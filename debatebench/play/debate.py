@@ -5,24 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable
 from itertools import count
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from debatebench.config.prompts import debater_values
 from debatebench.config.transcript_layout import speeches_so_far
+from debatebench.config.types import MemberConfig, Round, TopicConfig
+from debatebench.plan.plan import Plan
 from debatebench.providers.asking import Answer, Ask, CallFailedError, Step
-from debatebench.providers.base import FailureKind, Message
+from debatebench.providers.base import FailureKind, Message, Request
 from debatebench.providers.prices import cost_of
 from debatebench.providers.requests import is_cut_off, request_to, seed_of
 from debatebench.providers.thinking import split_thinking, strip_thinking
-from debatebench.shared.records import Turn
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig, Round, TopicConfig
-    from debatebench.plan.plan import Plan
-    from debatebench.providers.base import Request
-    from debatebench.shared.records import ScheduledDebate
+from debatebench.shared.records import ScheduledDebate, Turn
 
 _END_OF_TURN = re.compile(r"<\s*END_OF_TURN\s*>", re.IGNORECASE)
 _ASKS_PER_TURN = 3

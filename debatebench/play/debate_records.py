@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.config.transcript_layout import side_of
+from debatebench.plan.plan import Plan
 from debatebench.shared.records import (
     AttackedTurn,
     Debate,
@@ -16,9 +17,6 @@ from debatebench.shared.records import (
     Verdict,
     Weakness,
 )
-
-if TYPE_CHECKING:
-    from debatebench.plan.plan import Plan
 
 
 def participants(plan: Plan, scheduled: ScheduledDebate) -> tuple[Participant, ...]:

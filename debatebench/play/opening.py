@@ -7,25 +7,22 @@ import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.shards import header_of, shard_header
 from debatebench.journal.writing import Journal
-from debatebench.plan.plan import MemberChange, Plan, PlanPart, begun_plan
+from debatebench.plan.plan import MemberChange, Plan, PlannedShard, PlanPart, begun_plan
 from debatebench.plan.plan_differences import allowed_changes, plan_differences
 from debatebench.plan.plan_records import part_records, run_records
 from debatebench.plan.prices import with_prices_of
 from debatebench.play.debate_records import event_rows
 from debatebench.play.resume import Resume
 from debatebench.providers import is_simulated, make_provider, provider_key
+from debatebench.providers.base import Provider
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import make_folder
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.plan.plan import PlannedShard
-    from debatebench.providers.base import Provider
 
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
 # For everything that is not a connection: journal, warehouse, libraries, terminal.

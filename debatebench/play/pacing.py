@@ -19,16 +19,12 @@ import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from debatebench.config.types import USUAL_TIMEOUT_S
+from debatebench.config.types import USUAL_TIMEOUT_S, MemberConfig, RateLimits
 from debatebench.play.rate_limits import PerMinute, Quota, Use
 from debatebench.providers import provider_key
-from debatebench.providers.base import TimeLimits
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig, RateLimits
-    from debatebench.providers.base import Request
+from debatebench.providers.base import Request, TimeLimits
 
 TOO_BUSY = frozenset({429, 498, 503, 529})
 """Statuses by which a provider reports overload."""

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from debatebench.config.types import MemberConfig
 from debatebench.judges import ask_judge
 from debatebench.judges.base import Judgment, Seat, Transcript
-from debatebench.plan.judge_calls import shown_first
+from debatebench.plan.judge_calls import JudgeCalls, shown_first
+from debatebench.plan.plan import Plan
 from debatebench.plan.schedule import replacement_judges
-from debatebench.providers.asking import CallFailedError
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.plan.judge_calls import JudgeCalls
-    from debatebench.plan.plan import Plan
-    from debatebench.providers.asking import Answer, Ask, Step
-    from debatebench.providers.base import Request
-    from debatebench.shared.records import ScheduledDebate, Turn, Verdict
+from debatebench.providers.asking import Answer, Ask, CallFailedError, Step
+from debatebench.providers.base import Request
+from debatebench.shared.records import ScheduledDebate, Turn, Verdict
 
 
 async def judge_debate(

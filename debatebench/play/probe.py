@@ -6,11 +6,13 @@ Nothing is journalled or landed. The requests are billed all the same, so the co
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+from debatebench.config.prompts import PromptSet
+from debatebench.config.types import Config, MemberConfig
 from debatebench.judges import ask_judge
 from debatebench.judges.base import Seat, Transcript
 from debatebench.play.attempts import call_id_of, status_of
@@ -18,7 +20,16 @@ from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
 from debatebench.play.retries import RetryPolicy, Tries
 from debatebench.providers import is_simulated, make_provider, provider_key
 from debatebench.providers.asking import Answer, CallFailedError, Step
-from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError, TimeLimits
+from debatebench.providers.base import (
+    Completion,
+    FailureKind,
+    Message,
+    Provider,
+    ProviderFailure,
+    RefusedFieldError,
+    Request,
+    TimeLimits,
+)
 from debatebench.providers.endpoints import uses_proxy
 from debatebench.providers.prices import cost_of
 from debatebench.providers.requests import is_cut_off, request_to
@@ -26,13 +37,6 @@ from debatebench.providers.thinking import strip_thinking
 from debatebench.providers.unreachable import PROXY_LOGIN
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Turn
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config, MemberConfig
-    from debatebench.providers.base import Completion, Provider, Request
 
 T = TypeVar("T")
 

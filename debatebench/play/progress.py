@@ -6,20 +6,17 @@ import json
 import os
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from debatebench.play.budget import Ledger
+from debatebench.providers.asking import Step
 from debatebench.shared.files import write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
-    from debatebench.providers.asking import Step
-    from debatebench.shared.records import Debate
+from debatebench.shared.records import Debate
 
 _TOO_MANY_REQUESTS = 429
 _SILENT_AFTER_S = 60.0

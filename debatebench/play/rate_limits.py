@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from debatebench.config.types import RateLimits
+from debatebench.config.types import RateLimits
 
 _MINUTE_S = 60.0
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.journal.lines import Event
 from debatebench.judges import recorded_method
 from debatebench.plan.judge_calls import RestOfDebate
+from debatebench.plan.plan import Plan
 from debatebench.plan.stored_use import StoredUse
 from debatebench.play.pacing import TOO_BUSY
+from debatebench.play.resume import Resume
 from debatebench.shared.advice import Vote, advice, empty_seats
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from debatebench.journal.lines import Event
-    from debatebench.plan.plan import Plan
-    from debatebench.play.resume import Resume
-    from debatebench.shared.records import ScheduledDebate
+from debatebench.shared.records import ScheduledDebate
 
 _ANSWERED = "answered"
 _FIRST_ERROR_STATUS = 400

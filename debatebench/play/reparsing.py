@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
 from debatebench.journal.lines import Event
 from debatebench.journal.writing import Journal
 from debatebench.judges import method_of
@@ -14,7 +15,8 @@ from debatebench.judges.base import Judgment, Seat, Transcript
 from debatebench.judges.deliberation import TRUNCATED
 from debatebench.judges.injection import planted_scores
 from debatebench.judges.judgment import StoredAnswer, kept_answers, stored_answers
-from debatebench.judges.rereading import reread
+from debatebench.judges.rereading import Reread, reread
+from debatebench.plan.plan import Plan
 from debatebench.plan.plan_file import plan_of_journal
 from debatebench.play.attempts import reply_of
 from debatebench.play.panel import panel_reason
@@ -22,11 +24,6 @@ from debatebench.providers import make_provider
 from debatebench.providers.base import ProviderFailure, Request
 from debatebench.shared.records import Debate, JudgeNote, Turn, Verdict
 from debatebench.shared.version import __version__
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.judges.rereading import Reread
-    from debatebench.plan.plan import Plan
 
 # Stands for the request to which a reply answers: it asks for a JSON object.
 _FOR_OBJECT = Request("", (), json_schema={})

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, field, fields
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig, Pricing
 from debatebench.journal.lines import Event
 from debatebench.journal.writing import Journal
+from debatebench.plan.plan import Plan
 from debatebench.plan.plan_file import plan_of_journal
 from debatebench.play.attempts import reply_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, money
@@ -17,10 +19,6 @@ from debatebench.providers import make_provider
 from debatebench.providers.base import Completion, ProviderFailure
 from debatebench.providers.prices import bound_of, cost_of
 from debatebench.shared.records import to_money
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig, Pricing
-    from debatebench.plan.plan import Plan
 
 _USED = (
     "prompt_tokens",
@@ -167,7 +165,6 @@ class _Priced:
 
 
 def _members(plan: Plan, index: _Index, price_of: Callable[[MemberConfig], Pricing | None]) -> dict[Member, _Priced]:
-    from debatebench.config.types import Pricing
 
     found = {}
     for role, members in (("debater", plan.debaters), ("judge", plan.judges)):

@@ -8,17 +8,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
 from debatebench.journal.lines import Event
+from debatebench.plan.plan import Role
 from debatebench.play.bans import Bans
 from debatebench.play.budget import Ledger, money, settle_rows
 from debatebench.providers import is_simulated
 from debatebench.providers.base import FailureKind
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.plan.plan import Role
 
 _KIND = {
     "unsent": FailureKind.UNSENT,

@@ -5,13 +5,10 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from debatebench.config.types import MemberConfig
 from debatebench.play.pacing import TOO_BUSY
 from debatebench.providers.base import FailureKind, ProviderFailure
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
 
 _NOT_FOUND = 404
 # Fields of every request that have the same name in `parameters`.

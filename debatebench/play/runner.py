@@ -15,17 +15,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import uvloop
 
+from debatebench.config.types import MemberConfig
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
+from debatebench.judges.base import Judgment
 from debatebench.plan.estimate import CostEstimate, estimate
 from debatebench.plan.judge_calls import JudgeCalls
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
-from debatebench.play.before_run import RunSettings, check_limit, check_transcripts, judged_turns, make_ready
+from debatebench.plan.stored_use import StoredUse
+from debatebench.play.before_run import (
+    RunSettings,
+    Transcripts,
+    check_limit,
+    check_transcripts,
+    judged_turns,
+    make_ready,
+)
 from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
 from debatebench.play.debate_records import attacked_turn_records, debate_record, event_rows, injected, participants
@@ -35,21 +45,13 @@ from debatebench.play.panel import judge_debate, panel_reason
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
 from debatebench.providers import provider_key
-from debatebench.providers.asking import CallFailedError
-from debatebench.providers.base import FailureKind
+from debatebench.providers.asking import CallFailedError, Step
+from debatebench.providers.base import FailureKind, Provider
 from debatebench.providers.endpoints import uses_proxy
 from debatebench.shared.advice import NOT_FIT, Vote, advice
 from debatebench.shared.errors import InterruptedRunError
 from debatebench.shared.problem_texts import clause
 from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn, Verdict
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.judges.base import Judgment
-    from debatebench.plan.stored_use import StoredUse
-    from debatebench.play.before_run import Transcripts
-    from debatebench.providers.asking import Step
-    from debatebench.providers.base import Provider
 
 # How many debates are started per request that may be in flight.
 _DEBATES_PER_SLOT = 2

@@ -37,16 +37,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from debatebench.config.types import MemberConfig
+from debatebench.providers.base import Provider
 from debatebench.providers.profiles import PROFILES
+from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.errors import UsageError
 from debatebench.shared.extensions import extension, known_extensions
 from debatebench.shared.memo import once_each
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.providers.base import Provider
 
 Factory = Callable[["MemberConfig", "Mapping[str, str] | None"], "Provider"]
 """Makes the provider of a configured debater or judge, with a key from the environment; nothing is sent yet.
@@ -63,7 +62,6 @@ def _openai_compatible(member: MemberConfig, environ: Mapping[str, str] | None) 
 
 
 def _simulated(member: MemberConfig, environ: Mapping[str, str] | None) -> Provider:
-    from debatebench.providers.simulated.provider import Simulated
 
     return Simulated(member.pricing) if environ is None else Simulated.of(member)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
+from debatebench.config.types import MemberConfig
 from debatebench.providers.base import Completion, FailureKind, Request
 from debatebench.shared.errors import DebatebenchError
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -6,17 +6,13 @@ import base64
 import ipaddress
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from debatebench.config.types import MemberConfig
 from debatebench.providers.key_names import is_model_key
 from debatebench.providers.no_proxy import NoProxy
-from debatebench.providers.profiles import PROFILES
+from debatebench.providers.profiles import PROFILES, Profile
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
-    from debatebench.providers.profiles import Profile
 
 _SUFFIX = "/chat/completions"
 ALLOWED_KEYS = "DEBATEBENCH_KEY_VARIABLES"

@@ -12,12 +12,9 @@ the provider. A gateway that gave up waiting proves nothing: the provider behind
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from debatebench.providers.base import FailureKind
-
-if TYPE_CHECKING:
-    from debatebench.providers.error_body import ErrorBody
+from debatebench.providers.error_body import ErrorBody
 
 
 @dataclass(frozen=True, slots=True)

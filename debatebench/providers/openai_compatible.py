@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.types import USUAL_TIMEOUT_S
+from debatebench.config.types import USUAL_TIMEOUT_S, MemberConfig
 from debatebench.providers.base import (
     LOCAL_PARAMETERS,
     Completion,
@@ -27,7 +27,7 @@ from debatebench.providers.endpoints import (
     proxy_secrets,
 )
 from debatebench.providers.openai_reply import ReplySource, read_reply
-from debatebench.providers.profiles import PROFILES
+from debatebench.providers.profiles import PROFILES, Profile
 from debatebench.providers.redaction import excerpt, without_keys, without_keys_in_bytes
 from debatebench.providers.refused_fields import ADJUSTMENTS, adjusted_body, refused_field
 from debatebench.providers.requests import asks_for_object
@@ -38,8 +38,6 @@ from debatebench.shared.json_bytes import to_json
 if TYPE_CHECKING:
     import httpx
 
-    from debatebench.config.types import MemberConfig
-    from debatebench.providers.profiles import Profile
     from debatebench.providers.transport import BrokenExchange, PartialReply, Transport
 
 LARGEST_BODY = 8 * 1024 * 1024

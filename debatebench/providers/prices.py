@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from debatebench.config.types import MemberConfig, PriceList, Pricing
+from debatebench.providers.base import Completion
 from debatebench.shared.records import MOST_MONEY, CostSource
 from debatebench.shared.service_tiers import asked_tier
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig, PriceList, Pricing
-    from debatebench.providers.base import Completion
 
 _FINEST = Decimal("1e-18")
 # Anthropic's cache for an hour, the dearest of any provider. For five minutes it is 1.25 (its documentation, 2026).

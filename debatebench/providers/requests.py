@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from debatebench.config.types import MemberConfig
 from debatebench.providers.base import Completion, Message, Request
 from debatebench.providers.failure_tables import CUT_OFF
 from debatebench.shared.hashing import hash_of
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
 
 HINTS = "debatebench"
 """The reserved parameter that describes the request to a simulated provider; other providers do not send it."""

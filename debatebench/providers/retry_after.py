@@ -6,10 +6,8 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from debatebench.providers.error_body import ErrorBody
+from debatebench.providers.error_body import ErrorBody
 
 LONGEST_WAIT_S = 300.0
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.types import Pricing
+from debatebench.config.types import MemberConfig, Pricing
 from debatebench.providers.endpoints import completions_url, key_for, key_headers, proxy_for, proxy_secrets
 from debatebench.providers.profiles import PROFILES
 from debatebench.providers.redaction import excerpt, without_known_keys
@@ -24,7 +24,6 @@ from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import MOST_PRICE, clean_text
 
 if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
     from debatebench.providers.transport import BrokenExchange, PartialReply
 
 _LARGEST_BODY = 16 * 1024 * 1024

@@ -6,13 +6,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.safe_query import closing_unless_stuck, open_for_reading
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, limit_memory, quoted_text
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @contextmanager
@@ -23,8 +22,6 @@ def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnectio
     effect here: the old file stays open. `config` holds settings of DuckDB. Raises what `safe_query.open_for_query`
     raises.
     """
-    import duckdb
-
     with tempfile.TemporaryDirectory(prefix="debatebench-") as spill:
         settings = {"temp_directory": spill, **NO_EXTENSIONS, **config}
         with closing_unless_stuck(duckdb.connect(config=settings)) as con:

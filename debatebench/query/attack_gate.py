@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import duckdb
 
 from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    import duckdb
 
 _ERROR = 0.05
 _POWER = 0.8

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.relations import has_relation
-
-if TYPE_CHECKING:
-    import duckdb
+from debatebench.query.safe_query import run_query
 
 # No panel's winner is derived for attacked copies: they are about single judges.
 _DEBATES = """
@@ -71,7 +71,6 @@ def find_attacked(con: duckdb.DuckDBPyConnection, debate_id: str, run_tag: str |
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    from debatebench.query.safe_query import run_query
 
     found = run_query(con, sql, parameters, limit=None)
     return found.dicts()

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
+
+import duckdb
 
 from debatebench.query.differences import html_text, plain_text
 from debatebench.query.one_debate import check_marts
@@ -18,9 +20,6 @@ from debatebench.query.run_tags import check_not_archived
 from debatebench.query.safe_query import run_query
 from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    import duckdb
 
 Kind = Literal["run", "version"]
 Row = dict[str, Any]

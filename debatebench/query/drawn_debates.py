@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.query.one_debate import facts_of, find_debate, speaker_of, verdict_table
 from debatebench.shared.markdown import markdown_block, markdown_text
 from debatebench.shared.result_formats import render
-
-if TYPE_CHECKING:
-    import duckdb
 
 _COMPLETE = "select debate_id from marts.debates where run_tag = ? and status = 'complete' order by debate_id"
 

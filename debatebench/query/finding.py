@@ -6,12 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.transform.build_state import relations
-
-if TYPE_CHECKING:
-    import duckdb
 
 _WORD = re.compile(r"[a-z0-9]+")
 # Full stops of abbreviations: always, before a number, or unless a capital follows.

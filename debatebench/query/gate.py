@@ -18,13 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
+from debatebench.query.comparison import Comparison
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    from debatebench.query.comparison import Comparison
+from debatebench.stats.distributions import normal_quantile, t_quantile
+from debatebench.stats.power import detectable_effect
 
 Outcome = Literal["passed", "failed", "unsettled", "missing"]
 
@@ -219,15 +219,10 @@ class _Error:
 
     def critical(self, alpha: float) -> float:
         """The change for the worse that chance exceeds in a share `alpha` of the cases, one-sided."""
-        from debatebench.stats.distributions import normal_quantile, t_quantile
-
         return self.size * (normal_quantile(1 - alpha) if self.df is None else t_quantile(1 - 2 * alpha, self.df))
 
     def detectable(self, alpha: float) -> float:
         """The smallest true change that the gate finds with its stated power."""
-        from debatebench.stats.distributions import normal_quantile
-        from debatebench.stats.power import detectable_effect
-
         if self.df is None:
             return self.critical(alpha) + normal_quantile(_POWER) * self.size
         effect = detectable_effect(self.df + 1, _POWER, 2 * alpha)
@@ -280,8 +275,6 @@ def _check(row: Mapping[str, Any], limit: float, error: _Error | None, alpha: fl
 
 def _beyond(error: _Error) -> float:
     """By how much a true change must exceed a limit so that the observed one does so with the power of a gate."""
-    from debatebench.stats.distributions import normal_quantile
-
     return normal_quantile(_POWER) * error.size
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import duckdb
 
 from debatebench.query.run_tags import pick_run_tag
 from debatebench.shared.errors import UsageError
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record
-
-if TYPE_CHECKING:
-    import duckdb
 
 _RecordT = TypeVar("_RecordT", bound=Record)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.left_out import left_out
 from debatebench.query.safe_query import run_query
 from debatebench.shared.amounts import counted
-
-if TYPE_CHECKING:
-    import duckdb
 
 _LEADERBOARD = """
 select

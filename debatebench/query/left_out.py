@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import duckdb
 
 from debatebench.query.relations import has_relation
-
-if TYPE_CHECKING:
-    import duckdb
 
 # Of one run it is asked with `=`, which DuckDB moves to the tables that are read; `$1 is null or …` it would not move.
 _LEFT_OUT = """

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
+from html import escape
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.attacked_copy import find_attacked
 from debatebench.query.run_tags import NO_RUNS, check_landed, landed_tags
+from debatebench.query.safe_query import open_for_query, run_query
 from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    import duckdb
+from debatebench.shared.visible_text import visible
 
 _DEBATES = """
 select
@@ -110,7 +112,6 @@ class StoredDebate(dict[str, Any]):
         return debate_text(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
 
         return f"<pre>{escape(debate_text(self))}</pre>"
 
@@ -123,8 +124,6 @@ def find_debate(database: Path | duckdb.DuckDBPyConnection, debate_id: str, run_
     An attacked copy, under its whole id, has the speeches that its judges read, and `attack`, `attack_side` and
     `clean_debate_id`. Raises `UsageError` if there is none or more than one.
     """
-    from debatebench.query.safe_query import open_for_query, run_query
-
     if isinstance(database, Path):
         with closing(open_for_query(database)) as con:
             return find_debate(con, debate_id, run_tag)
@@ -159,8 +158,6 @@ def latest_debate(con: duckdb.DuckDBPyConnection, run_tag: str) -> StoredDebate:
 
 def _no_debate(con: duckdb.DuckDBPyConnection, debate_id: str, run_tag: str | None) -> UsageError:
     """The error for an unknown debate, with the near ones; it is raised for an unknown run."""
-    from debatebench.query.safe_query import run_query
-
     if run_tag is not None:
         check_landed(con, run_tag)
     elif not landed_tags(con):
@@ -183,7 +180,6 @@ def debate_text(debate: dict[str, Any]) -> str:
 
 
 def _heading(debate: dict[str, Any]) -> list[str]:
-    from debatebench.shared.visible_text import visible
 
     lines = [debate["motion"], "", *(f"{name:<8}  {value}" for name, value in facts_of(debate))]
     slide = ["", "Info slide:", "", _quoted(debate["info_slide"])] if debate["info_slide"] else []
@@ -232,13 +228,10 @@ def _places(teams: list[dict[str, Any]]) -> str:
 
 def _quoted(text: str) -> str:
     """Lines of others, indented so that none passes for a line of ours."""
-    from debatebench.shared.visible_text import visible
-
     return indent(visible(text, keep_lines=True), "  ")
 
 
 def _speeches(turns: list[dict[str, Any]]) -> list[str]:
-    from debatebench.shared.visible_text import visible
 
     lines = []
     for turn in turns:
@@ -284,8 +277,6 @@ def verdict_table(verdicts: list[dict[str, Any]]) -> tuple[list[str], list[list[
 
 def _notes(notes: list[dict[str, Any]], methods: Mapping[str, str]) -> list[str]:
     """The statements of each judge, under its name and method."""
-    from debatebench.shared.visible_text import visible
-
     lines: list[str] = []
     judge = None
     for note in notes:

@@ -10,7 +10,10 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
+from duckdb.sqltypes import DuckDBPyType
 
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.safe_query import check_limits, in_parentheses, one_select, open_for_reading, within
@@ -19,10 +22,6 @@ from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, replacing_file
 from debatebench.shared.result_formats import unique_names
-
-if TYPE_CHECKING:
-    import duckdb
-    from duckdb.sqltypes import DuckDBPyType
 
 
 def write_parquet(
@@ -79,8 +78,6 @@ def _run(
 
 def _write(rows: duckdb.DuckDBPyRelation, in_file: list[str], path: Path) -> int:
     """Write the rows to the file, and return their number. Raises `OSError` if that fails."""
-    import duckdb
-
     columns = _columns(rows.columns, [str(type_) for type_ in rows.types], in_file)
     with duckdb.connect(config={"temp_directory": "", "python_enable_replacements": False}) as writer:
         writer.register("rows", rows.__arrow_c_stream__())

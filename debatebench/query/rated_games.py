@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import duckdb
+import numpy as np
 
 from debatebench.query.run_tags import check_landed
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,6 @@ class RatedGames:
 
 def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> RatedGames:
     """Read a run's games from `marts.games`. Raises `UsageError` if no run has the tag."""
-    import numpy as np
-
     settings = con.execute(
         "select elo_initial_rating, elo_k_factor from staging.stg_runs where run_tag = $1", [run_tag]
     ).fetchall()

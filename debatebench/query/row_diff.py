@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import duckdb
 
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import UsageError
 from debatebench.transform.contracts import actual_columns
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.generic_tests import (
     AcceptedValues,
     Unique,
     UniqueCombinationOfColumns,
 )
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.transform.sql_model import SqlModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ and its settings are locked. See `open_for_query` for the order, which matters.
 from __future__ import annotations
 
 import re
+import resource
 import sys
 import threading
 import time
@@ -432,7 +433,5 @@ def _answer(
 
 def _peak_memory() -> int:
     """The peak memory of this process so far, in bytes."""
-    import resource
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

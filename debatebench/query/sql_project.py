@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.hashing import hash_of
-from debatebench.transform.domain import LandedColumn
+from debatebench.transform.domain import LandedColumn, PythonFunctions
 from debatebench.transform.project import Project
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import duckdb
 
-    from debatebench.transform.domain import PythonFunctions
-    from debatebench.transform.sql_model import SqlModel
 
 _PACKAGE = Path(__file__).parents[1]
 

@@ -6,17 +6,17 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.relations import has_relation
+from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 from debatebench.shared.json_bytes import mapping
 from debatebench.shared.records import Debate, Debater, Participant, Run, Topic, Turn, Winner
-
-if TYPE_CHECKING:
-    import duckdb
 
 # The verdict that was published with a debate comes before that of annotators.
 _TRUTHS = """
@@ -49,8 +49,6 @@ class StoredDebates:
 
 def read_source_tag(database: Path, run_tag: str) -> str:
     """The run that holds the debates of `run_tag`: itself, unless it judges those of another one."""
-    from debatebench.query.safe_query import open_for_reading
-
     with open_for_reading(database) as con:
         run = landed_records(con, Run, landed_run(con, run_tag))[0]
     return run.source_run_tag or run.run_tag
@@ -64,8 +62,6 @@ def read_stored_debates(
     `debate_ids` picks debates by id, `where` by a SQL condition on `marts.debates`. Raises `UsageError` for an unknown
     run, an unknown id, a condition that is not SQL, and if there is no debate to judge.
     """
-    from debatebench.query.safe_query import open_for_reading
-
     with open_for_reading(database) as con:
         run = landed_records(con, Run, landed_run(con, run_tag))[0]
         chosen = _chosen(con, run.run_tag, where) if where is not None else None
@@ -103,7 +99,6 @@ def read_stored_debates(
 def _chosen(con: duckdb.DuckDBPyConnection, run_tag: str, where: str) -> set[str]:
     """The debates of a run for which the condition holds."""
     from debatebench.query.one_debate import check_marts
-    from debatebench.query.safe_query import run_query
 
     check_marts(con)
     # Without brackets around it, a condition with unbalanced ones is an error.

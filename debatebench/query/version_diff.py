@@ -6,22 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.query.attached import attached
 from debatebench.query.row_diff import ChangedRow, RowDiff, RunCounts, ValueChange
+from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import downstream, upstream
 from debatebench.transform.model_versions import versions_of
 from debatebench.transform.one_query import execute_one
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
+from debatebench.transform.project import Project
+from debatebench.transform.sql_model import SqlModel
 
 LEADERBOARD = "marts.leaderboard"
 _SIDES = ("before", "after")
@@ -135,7 +133,6 @@ def diff_model(
 def _standing(database: Path, project: Project, run_tags: Sequence[str]) -> set[str]:
     """The SQL models that are in the warehouse as the project defines them."""
     from debatebench.query.run_tags import pick_run_tag
-    from debatebench.query.safe_query import open_for_reading
     from debatebench.transform.build_state import definitions, read_builds, relations
 
     with open_for_reading(database) as con:
@@ -214,8 +211,6 @@ def _create(
 @contextmanager
 def _named(name: str) -> Iterator[None]:
     """Within the block, an error of DuckDB becomes one that names the SQL model."""
-    import duckdb
-
     try:
         yield
     except duckdb.Error as error:

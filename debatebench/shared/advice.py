@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from debatebench.shared.records import Verdict
+from debatebench.shared.records import Verdict
 
 NOT_FIT = "not fit the context window"
 """What a reason states of a prompt that is too large for a model."""

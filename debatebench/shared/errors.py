@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
+from traceback import extract_tb
 from typing import ClassVar
 
 from debatebench.shared.visible_text import visible
@@ -49,8 +50,6 @@ class DebatebenchError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows instead of a traceback: the line of the user's own code, and the sentence."""
-        from traceback import extract_tb
-
         package = str(Path(__file__).parents[1])
         frames = extract_tb(self.__traceback__)
         own = list(takewhile(lambda each: not each.filename.startswith(package), frames))

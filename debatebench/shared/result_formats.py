@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
@@ -98,8 +99,6 @@ def print_table(
     """Print the rows to stdout, fitted to its width if it is a terminal: long text is cut, or wraps."""
     width = None
     if sys.stdout.isatty():
-        import shutil
-
         width = shutil.get_terminal_size().columns
     sys.stdout.write(render(columns, rows, format, terminal_width=width, wraps=wraps))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 __version__ = "0.1.0"
@@ -9,8 +10,6 @@ __version__ = "0.1.0"
 
 def git_commit() -> str | None:
     """The commit of the checkout that this package is imported from; None if it is installed or git is missing."""
-    import subprocess
-
     checkout = Path(__file__).resolve().parents[2]
     if not (checkout / ".git").exists():
         return None

@@ -27,14 +27,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from debatebench.stats.counted_games import Games, Pairs, counted_games, pair_counts
+import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+from debatebench.stats.counted_games import Array, Games, Pairs, counted_games, pair_counts
 
 ELO_PER_LOG_STRENGTH = 400.0 / math.log(10.0)
 """Points on the Elo scale per unit of log-strength."""
@@ -88,16 +84,12 @@ class Covariances:
     @property
     def standard_errors(self) -> StandardErrors:
         """The roots of the diagonals."""
-        import numpy as np
-
         diagonals = (np.diag(each) for each in (self.model, self.games, self.topics))
         return StandardErrors(*(np.sqrt(np.maximum(each, 0.0)) for each in diagonals))
 
 
 def fit(games: Games) -> Fit:
     """Log-strengths of all debaters; empty where there is none, and zero for a debater without games."""
-    import numpy as np
-
     pairs, counts, points = pair_counts(games)
     if games.count_debaters == 0:
         return Fit(np.zeros(0), np.zeros(0, dtype=np.int64))
@@ -112,8 +104,6 @@ def fit_resampled(pairs: Pairs, counts: Array, points: Array, start: Fit) -> Arr
     Starts from the fit of the whole. The prior is there in all resamples when that needed it, and otherwise in those
     that need it themselves.
     """
-    import numpy as np
-
     n, resamples = pairs.count_debaters, len(counts)
     strengths = np.zeros((resamples, n))
     # Blocks small enough for the processor's cache are quicker than all resamples together.
@@ -142,8 +132,6 @@ def ratings_without_topics(games: Games, mean: float = 400.0) -> tuple[Array, Ar
 
     To about a thousandth of a point.
     """
-    import numpy as np
-
     topics, unit = np.unique(games.topic, return_inverse=True)
     pairs, counts, points = pair_counts(games, unit)
     is_played = counts.any(axis=1)
@@ -165,8 +153,6 @@ def resampled_ratings(
     One element of `game` (the game's number), `pro`, `con` (codes from 1) and `score` (1, 0.5 or 0) per game. Raises
     `ValueError` for a game that is not there, twice there, or has another score.
     """
-    import numpy as np
-
     scores = np.asarray(score, dtype=float)
     if not np.isin(scores, (0.0, 0.5, 1.0)).all():
         raise ValueError("a score must be 1 (pro won), 0.5 (tie) or 0 (con won)")
@@ -199,8 +185,6 @@ def covariances(games: Games, fitted: Fit) -> Covariances:
     and S. Zeger, Longitudinal Data Analysis Using Generalized Linear Models, Biometrika 73, 1986). Zero for a debater
     alone.
     """
-    import numpy as np
-
     n = games.count_debaters
     if n == 0:
         return Covariances(*(np.zeros((0, 0)) for _ in range(3)))
@@ -230,8 +214,6 @@ def _climb(
 
     Stops after a step of at most `converged`; the error is then about the square of that.
     """
-    import numpy as np
-
     strengths = np.tile(start, (len(counts), 1))
     signs = _signs(pairs)
     moving = np.arange(len(counts))
@@ -254,24 +236,18 @@ def _climb(
 
 def prior_score(strengths: Array) -> Array:
     """What the prior's games add to the first derivative of the likelihood; strengths of shape (rows, debaters)."""
-    import numpy as np
-
     pull = PRIOR_GAMES * (0.5 - expit(strengths - strengths.mean(axis=1, keepdims=True)))
     return np.asarray(pull - pull.mean(axis=1, keepdims=True))
 
 
 def prior_information(strengths: Array) -> Array:
     """What they add to minus the second: a matrix of debaters by debaters, from strengths of shape (debaters,)."""
-    import numpy as np
-
     none = np.zeros(0, dtype=np.int64)
     return np.asarray(_information(Pairs(none, none, len(strengths)), np.zeros((1, 0)), strengths[None], True)[0])
 
 
 def damping(reach: Array) -> Array:
     """The share of a Newton step to take, where differences in log-strength change by `reach` at most."""
-    import numpy as np
-
     return np.asarray(np.where(reach <= 1.0, 1.0, np.log1p(reach) / np.maximum(reach, 1.0)))
 
 
@@ -280,8 +256,6 @@ def _information(pairs: Pairs, weights: Array, strengths: Array, has_prior: bool
 
     One matrix of debaters by debaters per row; its lines sum to zero.
     """
-    import numpy as np
-
     n = pairs.count_debaters
     information = np.zeros((len(weights), n, n))
     information[:, pairs.first, pairs.second] = -weights
@@ -299,8 +273,6 @@ def _information(pairs: Pairs, weights: Array, strengths: Array, has_prior: bool
 
 def _signs(pairs: Pairs) -> Array:
     """Shape (pairs, debaters): 1 for the first of a pair, -1 for the second."""
-    import numpy as np
-
     signs = np.zeros((len(pairs.first), pairs.count_debaters))
     at = np.arange(len(pairs.first))
     signs[at, pairs.first], signs[at, pairs.second] = 1.0, -1.0
@@ -309,8 +281,6 @@ def _signs(pairs: Pairs) -> Array:
 
 def _laplacian(first: Array, second: Array, weights: Array, n: int) -> Array:
     """The sum of `weight * x x'` over rows, where x is 1 for the first and -1 for the second."""
-    import numpy as np
-
     met = np.bincount(first * n + second, weights=weights, minlength=n * n).reshape(n, n)
     met = met + met.T
     return np.asarray(np.diag(met.sum(axis=0)) - met)
@@ -318,16 +288,12 @@ def _laplacian(first: Array, second: Array, weights: Array, n: int) -> Array:
 
 def centred_inverse(information: Array) -> Array:
     """The pseudo-inverse of a matrix whose rows sum to zero and that has full rank otherwise."""
-    import numpy as np
-
     n = len(information)
     return np.asarray(np.linalg.inv(information + 1.0) - 1.0 / n**2)
 
 
 def expit(values: Array) -> Array:
     """1 / (1 + exp(-x)), without overflow."""
-    import numpy as np
-
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * values))
 
 
@@ -336,8 +302,6 @@ def expit(values: Array) -> Array:
 
 def _reach(pairs: Pairs, counts: Array, points: Array) -> Array:
     """Whether a chain of wins or ties leads from one debater to another: (rows, debaters, debaters) of truths."""
-    import numpy as np
-
     n = pairs.count_debaters
     beats = np.zeros((len(counts), n, n), dtype=bool)
     beats[:, pairs.first, pairs.second] = points > 0
@@ -348,8 +312,6 @@ def _reach(pairs: Pairs, counts: Array, points: Array) -> Array:
 
 def closure(links: Array) -> Array:
     """Chains of links of any length, from links of shape (rows, n, n)."""
-    import numpy as np
-
     for _ in range(max(links.shape[-1] - 1, 1).bit_length()):
         reach = links.astype(np.float32)
         links = reach @ reach > 0
@@ -358,8 +320,6 @@ def closure(links: Array) -> Array:
 
 def linked(games: Games) -> Array:
     """Whether a chain of debates, whoever won, leads from one debater to another: (debaters, debaters) of truths."""
-    import numpy as np
-
     met = np.eye(games.count_debaters, dtype=bool)
     met[games.pro[games.count > 0], games.con[games.count > 0]] = True
     return np.asarray(closure((met | met.T)[None])[0])
@@ -367,8 +327,6 @@ def linked(games: Games) -> Array:
 
 def _is_linked(pairs: Pairs, counts: Array, points: Array) -> Array:
     """Per row, whether chains lead from every debater to every other one."""
-    import numpy as np
-
     # What holds of the links that all rows share holds of all rows, and that is nearly always so.
     lost = (counts - points).min(axis=0, keepdims=True)
     won = points.min(axis=0, keepdims=True)
@@ -379,8 +337,6 @@ def _is_linked(pairs: Pairs, counts: Array, points: Array) -> Array:
 
 def numbered(linked: Array, strengths: Array) -> Array:
     """Components from 0, by the strength of their best debater; where that is equal, by its code."""
-    import numpy as np
-
     order = np.lexsort((np.arange(len(strengths)), -np.round(strengths, 9)))
     component = np.full(len(strengths), -1)
     number = 0

@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from debatebench.stats.bradley_terry import (
     ELO_PER_LOG_STRENGTH,
@@ -22,13 +23,8 @@ from debatebench.stats.bradley_terry import (
     damping,
     expit,
 )
-from debatebench.stats.counted_games import Games
+from debatebench.stats.counted_games import Array, Games
 from debatebench.stats.standings import LEAST_TOPICS, critical_value
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 _CONVERGED = 1e-7
 _MOST_STEPS = 100
@@ -93,8 +89,6 @@ def controlled(
     maximum, each debater and each effect is given `PRIOR_GAMES` tied games as in `bradley_terry`. Raises `ValueError`
     for lists of different lengths, scores outside [0, 1], and debaters that meet themselves.
     """
-    import numpy as np
-
     codes = [np.asarray(values, dtype=np.int64) for values in (topic, pro, con)]
     numbers = [np.asarray(values, dtype=float) for values in (score, length_difference)]
     if len({len(values) for values in (*codes, *numbers)}) > 1:
@@ -139,8 +133,6 @@ def controlled(
 
 def _identified(first: Array, second: Array, effects: dict[str, Array], n: int) -> dict[str, Array]:
     """The effects that are no sums of the others and of debaters, in order."""
-    import numpy as np
-
     kept: dict[str, Array] = {}
     for name, values in effects.items():
         trial = {**kept, name: values}
@@ -165,14 +157,10 @@ class _Design:
 
     def predictor(self, values: Array) -> Array:
         """Log-odds per game."""
-        import numpy as np
-
         return np.asarray(values[self.first] - values[self.second] + self.effects @ values[self.n :])
 
     def fit(self, points: Array) -> tuple[Array, bool]:
         """Log-strengths and effects; with the prior, and True, where they would be infinite without."""
-        import numpy as np
-
         links = np.eye(self.n, dtype=bool)[None]
         links[0, self.first[points > 0], self.second[points > 0]] = True
         links[0, self.second[points < 1], self.first[points < 1]] = True
@@ -187,8 +175,6 @@ class _Design:
 
     def _climb(self, points: Array, *, has_prior: bool) -> Array | None:
         """The maximum of the likelihood; None where it seems to have none."""
-        import numpy as np
-
         values = np.zeros(self.n + self.effects.shape[1])
         for _ in range(_MOST_STEPS):
             p = expit(self.predictor(values))
@@ -205,15 +191,11 @@ class _Design:
 
     def _gathered(self, residual: Array) -> Array:
         """The score: residuals per game → per debater and effect."""
-        import numpy as np
-
         debaters = np.bincount(self.first, residual, self.n) - np.bincount(self.second, residual, self.n)
         return np.concatenate([debaters, self.effects.T @ residual])
 
     def information(self, weights: Array, has_prior: bool, values: Array | None) -> Array:
         """`X' diag(weights) X`, with the prior's share."""
-        import numpy as np
-
         n = self.n
         met = np.bincount(self.first * n + self.second, weights, n * n).reshape(n, n)
         met = met + met.T
@@ -232,8 +214,6 @@ class _Design:
 
     def _pull(self, values: Array) -> tuple[Array, Array]:
         """Score and information of the prior's tied games."""
-        import numpy as np
-
         n = self.n
         centring = np.eye(len(values))
         centring[:n, :n] -= 1.0 / n
@@ -242,8 +222,6 @@ class _Design:
 
     def sandwich_errors(self, points: Array, values: Array, clusters: Array, has_prior: bool) -> Array:
         """Standard errors of log-strengths and effects, at least the model's, uncorrected for small samples."""
-        import numpy as np
-
         p = expit(self.predictor(values))
         bread = np.linalg.inv(self._pinned(p * (1 - p), has_prior, values))
         bread[: self.n] -= bread[: self.n].mean(axis=0)
@@ -272,8 +250,6 @@ def davidson(games: Games) -> Davidson:
     something was tied. Without the first two the prior of `bradley_terry` is added. Without a tie ν is 0 and the
     strengths are Bradley–Terry's; where all was tied, all are equal.
     """
-    import numpy as np
-
     n = games.count_debaters
     decisive = int((games.pro_wins + games.con_wins).sum())
     tied = int(games.ties.sum())
@@ -297,8 +273,6 @@ def davidson(games: Games) -> Davidson:
 
 def _climb_davidson(games: Games, has_prior: bool) -> tuple[Array, float]:
     """Log-strengths and log ν. The three outcomes are a multinomial logit with utilities d/2, log ν and -d/2."""
-    import numpy as np
-
     n, total = games.count_debaters, games.count
     has_ties = bool(games.ties.sum())
     values = np.zeros(n + 1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,6 @@ def counted_games(
     Rows may repeat and come in any order. Raises `ValueError` when lengths differ, a code is below 1, a number of games
     is negative, or a debater meets itself.
     """
-    import numpy as np
-
     codes = [np.asarray(values, dtype=np.int64) for values in (topic, pro, con)]
     counts = [np.asarray(values, dtype=np.int64) for values in (pro_wins, ties, con_wins)]
     if len({len(column) for column in (*codes, *counts)}) > 1:
@@ -89,8 +87,6 @@ def pair_counts(games: Games, unit: Array | None = None) -> tuple[Pairs, Array, 
     `unit` is each row's code from 0, by default one unit for all. Sums of halves are exact, so the order of rows is
     nothing.
     """
-    import numpy as np
-
     n = games.count_debaters
     is_swapped = games.pro > games.con
     first, second = np.minimum(games.pro, games.con), np.maximum(games.pro, games.con)

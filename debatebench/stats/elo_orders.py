@@ -10,13 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from debatebench.stats.elo import check_settings
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 _SHARE_OUTSIDE = 0.05
 
@@ -49,8 +47,6 @@ def elo_over_orders(
     are given, so give them in a fixed one. Debaters of equal rating share the better rank. Without games everything is
     empty. Raises `ValueError` as `elo.elo_ratings` does for `initial` and `k`.
     """
-    import numpy as np
-
     check_settings(initial, k)
     games, players = len(pro), max([*pro, *con], default=0)
     if games == 0:
@@ -73,8 +69,6 @@ def elo_over_orders(
 
 def _orders(games: int, count: int, seed: int) -> npt.NDArray[np.int64]:
     """One row of positions per order."""
-    import numpy as np
-
     # 20! is more than any count, and larger factorials cost time.
     if math.factorial(min(games, 20)) <= count:
         return np.array(list(permutations(range(games))), dtype=np.int64)
@@ -91,8 +85,6 @@ def _rate(
     k: float,
 ) -> npt.NDArray[np.float64]:
     """Final ratings, one row per order: the rule of `elo.elo_ratings`, one game of every order at a time."""
-    import numpy as np
-
     orders, games = pro.shape
     ratings = np.full(orders * players, initial)
     first = np.arange(orders) * players

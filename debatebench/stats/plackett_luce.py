@@ -26,7 +26,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from math import comb
-from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from debatebench.stats.bradley_terry import (
     Fit,
@@ -37,12 +38,8 @@ from debatebench.stats.bradley_terry import (
     prior_information,
     prior_score,
 )
+from debatebench.stats.counted_games import Array
 from debatebench.stats.standings import LEAST_SHARE, Standings, placed, unit_of_inference
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 MOST_TIED = 8
 """The most debaters that can share a place: a choice is averaged over all sets of them."""
@@ -81,8 +78,6 @@ def rankings(debate: Sequence[int], topic: Sequence[int], debater: Sequence[int]
     when lengths differ, a code is below 1, a debate has two topics or one debater twice, or more than `MOST_TIED`
     share a place.
     """
-    import numpy as np
-
     lengths = [len(values) for values in (debate, topic, debater, place)]
     if len(set(lengths)) > 1:
         raise ValueError(f"lengths differ: {', '.join(map(str, lengths))}")
@@ -128,8 +123,6 @@ def rankings(debate: Sequence[int], topic: Sequence[int], debater: Sequence[int]
 
 def fit(ranked: Rankings) -> Fit:
     """Log-strengths of all debaters; empty where there is none, and zero for a debater without a ranking."""
-    import numpy as np
-
     n = ranked.count_debaters
     if n == 0:
         return Fit(np.zeros(0), np.zeros(0, dtype=np.int64))
@@ -145,8 +138,6 @@ def standings(
 
     Debates on a topic may depend on each other in any way; with fewer than three topics, single debates vary.
     """
-    import numpy as np
-
     fitted = fit(ranked)
     if ranked.count_debaters == 0:
         none, nowhere = np.zeros(0), np.zeros(0, dtype=np.int64)
@@ -180,8 +171,6 @@ def model_covariance(ranked: Rankings, fitted: Fit) -> Array:
 
 def clustered_covariance(ranked: Rankings, fitted: Fit, clusters: Array, model: Array) -> Array:
     """The sandwich around the scores of clusters, which are codes from 0 of the debates (see `bradley_terry`)."""
-    import numpy as np
-
     n = ranked.count_debaters
     scores = np.zeros((int(clusters.max(initial=-1)) + 1, n))
     np.add.at(scores, (clusters[:, None], ranked.debaters), ranked.points)
@@ -212,8 +201,6 @@ def _filled(values: tuple[float, ...], width: int, empty: float) -> tuple[float,
 
 def _climb(ranked: Rankings, *, has_prior: bool) -> Array:
     """The log-strengths that maximise the likelihood, which must have a maximum."""
-    import numpy as np
-
     strengths = np.zeros(ranked.count_debaters)
     for _ in range(_MOST_STEPS):
         score, information = _derivatives(ranked, strengths)
@@ -231,8 +218,6 @@ def _climb(ranked: Rankings, *, has_prior: bool) -> Array:
 
 def _expected(ranked: Rankings, strengths: Array) -> Array:
     """How likely each member of each choice is to be chosen, times the weight of the choice; 0 beyond the members."""
-    import numpy as np
-
     is_there = ranked.members >= 0
     values = np.where(is_there, strengths[ranked.members], -np.inf)
     odds = np.exp(values - values.max(axis=1, keepdims=True))
@@ -241,8 +226,6 @@ def _expected(ranked: Rankings, strengths: Array) -> Array:
 
 def _derivatives(ranked: Rankings, strengths: Array) -> tuple[Array, Array]:
     """The first derivative of the log-likelihood, and minus the second: (debaters,) and (debaters, debaters)."""
-    import numpy as np
-
     n = len(strengths)
     members = np.maximum(ranked.members, 0)
     expected = _expected(ranked, strengths)

@@ -21,14 +21,10 @@ results vary as the model says, with standard errors computed in the same way: t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
 
+from debatebench.stats.counted_games import Array
 from debatebench.stats.distributions import normal_quantile, t_quantile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 # Cells are draws times pairs. With too few draws, the bound is Bonferroni's.
 _MOST_CELLS = 500_000
@@ -56,8 +52,6 @@ def rank_sets(
     at least `least_share` of the model's. Pairs that are not `linked` (n, n) are never told apart. Debaters are drawn
     in the order of their strengths, so that the result does not depend on the order in which they are given.
     """
-    import numpy as np
-
     n = len(strengths)
     if n < 2:
         return np.ones(n, dtype=np.int64), np.full(n, n, dtype=np.int64)
@@ -97,8 +91,6 @@ def rank_sets(
 
 def _drawn(spread: Array, degrees: int | None, draws: int, seed: int) -> Array:
     """Differences of equal debaters in standard errors, without sign: shape (draws, pairs)."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     n, rank = spread.shape
     first, second = np.triu_indices(n, 1)
@@ -123,16 +115,12 @@ def _bonferroni(pairs: int, degrees: int | None, level: float) -> float:
 
 def _of_pairs(covariance: Array, first: Array, second: Array) -> Array:
     """Variances of differences, from covariances of shape (…, n, n)."""
-    import numpy as np
-
     own = np.diagonal(covariance, axis1=-2, axis2=-1)
     return np.asarray(own[..., first] + own[..., second] - 2 * covariance[..., first, second])
 
 
 def _roots(covariance: Array) -> Array:
     """A matrix R (n, rank) with R R' = covariance."""
-    import numpy as np
-
     values, vectors = np.linalg.eigh(covariance)
     kept = values > values.max() * 1e-9
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))

@@ -29,7 +29,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from debatebench.stats.bradley_terry import (
     ELO_PER_LOG_STRENGTH,
@@ -39,14 +40,9 @@ from debatebench.stats.bradley_terry import (
     fit_resampled,
     linked,
 )
-from debatebench.stats.counted_games import Games, pair_counts
+from debatebench.stats.counted_games import Array, Games, pair_counts
 from debatebench.stats.distributions import normal_quantile, t_quantile
 from debatebench.stats.rank_sets import rank_sets
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 EQUAL = 1.5e-9
 """Ratings are rounded to a billionth of a point; ratings that differ by no more are equal (`macros.shared_rank`)."""
@@ -97,8 +93,6 @@ def standings(
     They depend on the games only: not on the order of rows, nor on which code a debater or topic has (but for what is
     drawn for equal ratings).
     """
-    import numpy as np
-
     fitted = fit(games)
     if games.count_debaters == 0:
         none, nowhere = np.zeros(0), np.zeros(0, dtype=np.int64)
@@ -148,8 +142,6 @@ def placed(
 
     `interval_method` says of which of the two the covariance is; `linked` are the debaters that can be compared.
     """
-    import numpy as np
-
     is_over_topics = interval_method.endswith("_topics")
     least = 1.0 if fitted.is_separated else least_share
     own = np.sqrt(np.maximum(np.diag(model), 0.0))
@@ -195,8 +187,6 @@ def critical_value(count_topics: int | None, level: float = 0.95) -> float:
 
 def shared_ranks(ratings: Array) -> Array:
     """1 plus the number of ratings that are higher by more than `EQUAL`, so that equal ratings share a rank."""
-    import numpy as np
-
     return np.asarray(len(ratings) - np.searchsorted(np.sort(ratings), ratings + EQUAL, side="right") + 1)
 
 
@@ -206,8 +196,6 @@ def rank_ranges(ci_low: Sequence[float] | Array, ci_high: Sequence[float] | Arra
     The best is one more than the number of intervals that lie wholly above, the worst one more than the number that do
     not lie wholly below.
     """
-    import numpy as np
-
     low, high = np.asarray(ci_low, dtype=float), np.asarray(ci_high, dtype=float)
     above = (low[None, :] > high[:, None]).sum(axis=1)
     below = (high[None, :] < low[:, None]).sum(axis=1)
@@ -216,8 +204,6 @@ def rank_ranges(ci_low: Sequence[float] | Array, ci_high: Sequence[float] | Arra
 
 def _resampled_covariance(games: Games, fitted: Fit, unit: str, resamples: int, seed: int) -> Array:
     """Covariances of the log-strengths over resamples of topics or of games: a matrix of debaters by debaters."""
-    import numpy as np
-
     # Codes follow names, and what is drawn must not: so debaters stand in the order of their strengths here, and topics
     # in that of what was played.
     order = np.lexsort((np.arange(games.count_debaters), -np.round(fitted.strengths, 9)))

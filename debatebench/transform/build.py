@@ -35,20 +35,20 @@ from debatebench.transform.build_state import (
 )
 from debatebench.transform.catalogue import write_catalogue
 from debatebench.transform.comments import commented
+from debatebench.transform.contracts import columns_of_all, contract_breaches
 from debatebench.transform.create_macros import update_macros
 from debatebench.transform.create_seeds import create_seed
 from debatebench.transform.incremental import catalog_of, changed_parts, replace_parts
 from debatebench.transform.model_versions import reading_warnings, version_that_fits
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.parse_cache import remember_parsed
+from debatebench.transform.project import Project
 from debatebench.transform.short_names import update_short_names
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.workers import create_all
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,6 @@ def build(
 
 
 def _keeps_contract(con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str]) -> bool:
-    from debatebench.transform.contracts import contract_breaches
 
     return not contract_breaches(con, model, columns)
 
@@ -331,8 +330,6 @@ class _Build:
 
     def _check_contracts(self) -> None:
         """Drop SQL models whose columns differ from those promised in YAML, with everything that reads them."""
-        from debatebench.transform.contracts import columns_of_all, contract_breaches
-
         columns = self.columns = columns_of_all(self.con)
         breaking = Broken(skip=True)
         for row in self.built:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text, transaction
 from debatebench.shared.hashing import hash_of
+from debatebench.transform.domain import Domain
+from debatebench.transform.project import Project
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.domain import Domain
-    from debatebench.transform.project import Project
 
 
 @dataclass(frozen=True, slots=True)

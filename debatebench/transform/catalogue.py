@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from debatebench.transform.project import Project
+from debatebench.transform.short_names import short_names
+from debatebench.transform.sql_model import SqlModel
+
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
 _COLUMNS = {
     "sql_model": "varchar",
@@ -44,8 +46,6 @@ def keys_of(project: Project, name: str) -> list[str]:
 
 def write_catalogue(con: duckdb.DuckDBPyConnection, project: Project) -> None:
     """Replace the rows of `main.sql_models`, one per SQL model of the project."""
-    from debatebench.transform.short_names import short_names
-
     short = {name: each for each, name in short_names(project).items()}
     rows = [
         (

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text, transaction
 from debatebench.transform.build_state import inputs_sha256
+from debatebench.transform.macros import Macro
+from debatebench.transform.project import Project
 from debatebench.transform.short_names import short_names
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.workers import connection_beside
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.macros import Macro
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
     Texts = dict[tuple[str, str], str]
     """(dotted name, column or an empty text) → text."""

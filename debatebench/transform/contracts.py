@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.one_query import check_query
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     import duckdb
 
     from debatebench.transform.lineage.descriptions import Descriptions
-    from debatebench.transform.sql_model import SqlModel
 
 # The way DuckDB writes a type does not change within a process.
 _STANDARD: dict[str, str] = {}

@@ -10,14 +10,12 @@ from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.expansion import expand, own_variables
-from debatebench.transform.macros import macro_definitions
+from debatebench.transform.macros import Macro, macro_definitions
 from debatebench.transform.one_query import check_query
 from debatebench.transform.sql_model import MACROS
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.macros import Macro
 
 
 def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *, stand_alone: bool = False) -> None:

@@ -12,11 +12,10 @@ from debatebench.shared.visible_text import shortened
 from debatebench.transform.contracts import standard_types
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.seeds import LONGEST_SHOWN
+from debatebench.transform.sql_model import Seed, SqlModel
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.sql_model import Seed, SqlModel
 
 
 def create_seed(con: duckdb.DuckDBPyConnection, model: SqlModel, seed: Seed) -> int:

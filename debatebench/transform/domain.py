@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from debatebench.transform.sql_model import SqlModel
+
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.sql_model import SqlModel
 
 
 class LandedColumn(NamedTuple):

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.create_seeds import create_seed
+from debatebench.transform.domain import Domain
+from debatebench.transform.macros import Macro
 from debatebench.transform.one_query import execute_one
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.domain import Domain
-    from debatebench.transform.macros import Macro
-    from debatebench.transform.sql_model import SqlModel
 
 
 def empty_warehouse(

@@ -7,12 +7,12 @@ from functools import lru_cache
 from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
+from debatebench.transform.macros import Macro
 from debatebench.transform.sql_model import MACROS
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-    from debatebench.transform.macros import Macro
 
 OPENING = {"L_PAREN", "L_BRACKET", "L_BRACE"}
 CLOSING = {"R_PAREN", "R_BRACKET", "R_BRACE"}

@@ -6,21 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from pathlib import Path, PurePosixPath
+from typing import Protocol, TypeVar
 
 from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.files import shown_path
-from debatebench.transform.broken import broken_among
+from debatebench.transform.broken import Broken, broken_among
 from debatebench.transform.dbt_words import as_seed, is_file_name
-from debatebench.transform.sql_model import Query
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from debatebench.transform.broken import Broken
-    from debatebench.transform.sql_model import MacroCall, Reference, SqlModel
+from debatebench.transform.sql_model import MacroCall, Query, Reference, SqlModel
 
 
 def check_references(query: Query, file: Path, known: Collection[str]) -> None:

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.transform.one_query import execute_one
-from debatebench.transform.sql_model import MACROS
+from debatebench.transform.sql_model import MACROS, SqlModel
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.sql_model import SqlModel
 
 
 def changed_parts(before: Mapping[str, str] | None, now: Mapping[str, str] | None) -> tuple[str, ...] | None:

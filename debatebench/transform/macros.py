@@ -15,6 +15,7 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.hashing import hash_of
 from debatebench.transform.dbt_words import check_no_jinja
+from debatebench.transform.domain import PythonFunctions
 from debatebench.transform.sql_model import (
     MACROS,
     NAME,
@@ -22,6 +23,7 @@ from debatebench.transform.sql_model import (
     MacroCall,
     Parsed,
     Query,
+    SqlModel,
     called_functions,
     called_macros,
     parse_statement,
@@ -32,9 +34,7 @@ from debatebench.transform.sql_model import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from debatebench.transform.domain import PythonFunctions
     from debatebench.transform.properties import LocatedMacro, MacroProperties
-    from debatebench.transform.sql_model import SqlModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.files import shown_path
 from debatebench.transform.contracts import columns_of_all
 from debatebench.transform.one_query import execute_one
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.sql_model import SqlModel
 
 
 def versions_of(models: Mapping[str, SqlModel], name: str) -> tuple[SqlModel, dict[int, SqlModel]]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from sqlglot import exp
 
 from debatebench.transform.spark.rewrites import TRANSLATED_FUNCTIONS
 from debatebench.transform.spark.typed_query import is_list, name_of
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +95,11 @@ def _class(*names: str) -> Callable[[exp.Expr], bool]:
 
 
 def _is_unknown(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     return node.type is None or node.is_type(exp.DType.UNKNOWN)
 
 
 def _divides_decimals(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     sides = (node.this, node.expression) if isinstance(node, exp.Div) else ()
     return bool(sides) and not any(side.is_type(exp.DType.DOUBLE, exp.DType.FLOAT) for side in sides)
@@ -117,13 +114,11 @@ def _counts_something(node: exp.Expr) -> bool:
 
 
 def _subscripts(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     return isinstance(node, exp.Bracket) and not (node.expressions[0].is_string and not is_list(node.this))
 
 
 def _may_be_empty(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     if not isinstance(node, exp.GenerateSeries):
         return False
@@ -132,13 +127,11 @@ def _may_be_empty(node: exp.Expr) -> bool:
 
 
 def _means_decimals(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     return isinstance(node, exp.Avg) and node.this.is_type(exp.DType.DECIMAL, *exp.DataType.INTEGER_TYPES)
 
 
 def _rounds(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     if not isinstance(node, exp.Cast) or not node.to.is_type(*exp.DataType.INTEGER_TYPES):
         return False
@@ -146,7 +139,6 @@ def _rounds(node: exp.Expr) -> bool:
 
 
 def _reads_json(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     return isinstance(node, exp.Cast) and bool(
         node.to.is_type(*exp.DataType.NESTED_TYPES) and node.this.is_type("json")
@@ -154,7 +146,6 @@ def _reads_json(node: exp.Expr) -> bool:
 
 
 def _computes_a_path(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     return isinstance(node, exp.JSONExtractScalar | exp.JSONExtract) and not isinstance(
         node.expression, exp.JSONPath | exp.Literal
@@ -162,7 +153,6 @@ def _computes_a_path(node: exp.Expr) -> bool:
 
 
 def _has_an_index(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     return isinstance(node, exp.Lambda) and len(node.expressions) > 1
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import (
     AliasChoices,
@@ -24,15 +24,13 @@ from pydantic import (
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
+from debatebench.shared.strict_yaml import Yaml, YamlError, read_yaml
 from debatebench.transform.testing.generic_tests import (
     GenericTest,
     accepted_values,
     parse_generic_test,
     values_with_texts,
 )
-
-if TYPE_CHECKING:
-    from debatebench.shared.strict_yaml import Yaml
 
 T = TypeVar("T")
 
@@ -611,7 +609,6 @@ def _short(value: Any) -> str:
 
 
 def _read_yaml(file: Path, content: bytes) -> Yaml:
-    from debatebench.shared.strict_yaml import YamlError, read_yaml
 
     try:
         return read_yaml(content, largest=_LARGEST_FILE, deepest=_DEEPEST_NESTING)

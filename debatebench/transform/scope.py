@@ -10,13 +10,11 @@ whole   anything else: the rows of several families are needed together
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
-
-if TYPE_CHECKING:
-    from debatebench.transform.sql_model import SqlModel
+from debatebench.transform.sql_model import SqlModel
 
 Scope = Literal["part", "fixed", "whole"]
 

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_identifier, transaction
+from debatebench.transform.project import Project
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.project import Project
 
 
 # As DuckDB stores the text of such a view.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from debatebench.shared.hashing import hash_of
 from debatebench.transform.dbt_words import as_seed, check_no_jinja, is_file_name, reads_files, with_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 

@@ -10,12 +10,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
-
-if TYPE_CHECKING:
-    import duckdb
 
 _CATALOG = '"stored views"'
 _READ = re.compile(r"\b(?:from|join)[\s(]+(\w+\.\w+)", re.IGNORECASE)
@@ -35,8 +33,6 @@ def stored_views(
     read several times. `only` names the views to store, if not all that are read often enough. If DuckDB was opened
     read-only, nothing can be stored, and every query computes its views as usual.
     """
-    import duckdb
-
     with closing(con.cursor()) as cursor:
         ((database,),) = con.execute("select current_database()").fetchall()
         cursor.execute(f"use {quoted_identifier(database)}")
@@ -127,7 +123,6 @@ class StoredViews:
         return sorted(name for name in set(names) if name in self._definitions)
 
     def _make(self, name: str) -> None:
-        import duckdb
 
         if name in self._made:
             return

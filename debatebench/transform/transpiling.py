@@ -7,21 +7,24 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import duckdb
+from sqlglot import exp, parse_one
+from sqlglot.errors import ErrorLevel, SqlglotError
+
 from debatebench.shared.activity import doing
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.files import shown_path
 from debatebench.transform.empty_warehouse import columns_of, create, empty_warehouse
 from debatebench.transform.expansion import expand
 from debatebench.transform.portability import findings, sentences
+from debatebench.transform.project import Project
 from debatebench.transform.spark.translation import spark_query
 from debatebench.transform.spark.typed_query import typed_query
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
     from debatebench.transform.testing.data_tests import TestResult
 
 ENGINES: Mapping[str, str] = {
@@ -72,9 +75,6 @@ class TypedModel(NamedTuple):
 
 def typed_models(project: Project, names: Iterable[str]) -> Iterator[TypedModel]:
     """These SQL models, without seeds, with the types that DuckDB gives to what they read; no warehouse is needed."""
-    import duckdb
-    from sqlglot import exp, parse_one
-
     models, functions = project.models, project.domain.functions
     wanted = [name for name in names if models[name].seed is None]
     read = {each for name in wanted for each in models[name].dependencies}
@@ -107,7 +107,6 @@ def typed_models(project: Project, names: Iterable[str]) -> Iterator[TypedModel]
 
 
 def _text(each: TypedModel, dialect: str) -> str:
-    from sqlglot.errors import ErrorLevel, SqlglotError
 
     head = [f"-- {each.model.name} for {dialect}. {ENGINES[dialect]}"]
     try:
@@ -131,8 +130,6 @@ def _unwritten(model: SqlModel, dialect: str, why: str) -> SqlModelError:
 
 def check_dialect(name: str) -> str:
     """The dialect of this name. Raises `UsageError` for one that is not in `ENGINES`."""
-    from debatebench.shared.amounts import did_you_mean
-
     if name.lower() not in ENGINES:
         raise UsageError(f"'{name}' is not one of {', '.join(ENGINES)}.{did_you_mean(name, ENGINES)}")
     return name.lower()
@@ -155,7 +152,6 @@ def portability_results(project: Project, names: Iterable[str]) -> list[TestResu
 
 
 def _difference(each: TypedModel) -> dict[str, object]:
-    from sqlglot.errors import SqlglotError
 
     try:
         found = findings(typed_query(each.query, each.columns, each.returns), each.returns)

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import SqlDataError, SqlModelError
+from debatebench.transform.broken import Broken
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
     import duckdb
-
-    from debatebench.transform.broken import Broken
-    from debatebench.transform.sql_model import SqlModel
 
     Create = Callable[[duckdb.DuckDBPyConnection, SqlModel], "T"]
     _Result = tuple[list["T"], dict[str, SqlModelError]]

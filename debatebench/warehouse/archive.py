@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from debatebench.journal.reading import SHARDS, busy, check_saved, events_of, run_of
 from debatebench.journal.shards import journals_in, plan_in, shards_folder
@@ -23,9 +22,7 @@ from debatebench.landing.run_marks import marking, read_marks
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import make_folder, sync_path
 from debatebench.shared.locks import is_locked, take_lock
-
-if TYPE_CHECKING:
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 # A form is saved in milliseconds.
 _LONGEST_SAVE_S = 10.0

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.landing import land, run_marks
 from debatebench.landing.land import create_landings, create_raw_tables
@@ -25,16 +26,14 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import replacing_file
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.workspace import Workspace
+from debatebench.transform.build import build
 from debatebench.transform.build_state import inputs_sha256, read_builds
+from debatebench.transform.comments import comments_on
+from debatebench.transform.project import Project
 from debatebench.transform.short_names import stored_short_names
 from debatebench.transform.sql_model import MACROS
 from debatebench.warehouse import publish
 from debatebench.warehouse.publish import opened_for_building
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.transform.project import Project
 
 _ATTACHED = "blank"
 _LANDINGS = "meta.landings"
@@ -50,8 +49,6 @@ def begin_from_blank(con: duckdb.DuckDBPyConnection) -> None:
     The build that follows fills their tables. It changes nothing if other relations than landed ones are there, or if
     the cache cannot be used.
     """
-    import duckdb
-
     found = con.execute(
         "select schema_name, table_name from duckdb_tables() where database_name = current_database() union all "
         "select schema_name, view_name from duckdb_views() where database_name = current_database() and not internal"
@@ -119,8 +116,6 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 def _blank(folder: Path) -> Path | None:
     """The blank of this version, made if it is not there; None if the folder cannot be used."""
-    import duckdb
-
     with suppress(OSError, RuntimeError, duckdb.Error, SqlModelError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_private(folder):
@@ -180,9 +175,6 @@ def _made(folder: Path, key: str) -> Path:
 
 def _fill(con: duckdb.DuckDBPyConnection) -> None:
     """Build the packaged SQL models; of what is landed, only the statements of its comments stay."""
-    from debatebench.transform.build import build
-    from debatebench.transform.comments import comments_on
-
     create_raw_tables(con)
     create_landings(con)
     close_to_outside(con)

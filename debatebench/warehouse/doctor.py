@@ -9,7 +9,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.journal.reading import has_begun
 from debatebench.journal.shards import folders_of_shards, is_any_played, journals_in, read_shards, shards_folder
@@ -17,6 +18,8 @@ from debatebench.landing.annotation_journals import annotations_folder, folders_
 from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.landing.run_marks import Marks, landed_marks, marks_journal, read_marks
+from debatebench.query.left_out import left_out
+from debatebench.query.safe_query import open_for_query
 from debatebench.shared.activity import each_of
 from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text
@@ -39,7 +42,7 @@ from debatebench.shared.records import (
     Verdict,
 )
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
-from debatebench.shared.workspace import check_known_run
+from debatebench.shared.workspace import Workspace, check_known_run
 from debatebench.warehouse.archive import archived_source, archived_tags, unmoved
 from debatebench.warehouse.journal_findings import (
     Finding,
@@ -57,12 +60,6 @@ from debatebench.warehouse.sources import (
     source_at,
 )
 from debatebench.warehouse.up_to_date import check_fits
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.shared.workspace import Workspace
-
 
 _REPEATED = """
 select run_tag, first_run_tag, count(*), (select count(*) from marts.games where games.run_tag = repeated.run_tag)
@@ -395,10 +392,6 @@ def _leftover(path: Path, tag: str = "") -> Finding:
 
 def _landed(workspace: Workspace) -> tuple[dict[str, Content], dict[str, RunMark], Finding | None]:
     """Run tag → what was landed, and its marks; and a finding if the warehouse cannot be read as a whole."""
-    import duckdb
-
-    from debatebench.query.safe_query import open_for_query
-
     if not workspace.database.is_file():
         return {}, {}, None
     contents: dict[str, Content] = {}
@@ -421,11 +414,6 @@ def _landed(workspace: Workspace) -> tuple[dict[str, Content], dict[str, RunMark
 
 def _findings_of_models(workspace: Workspace) -> dict[str, list[Finding]]:
     """Run tag → judges of which no verdict counts, and debates of other runs, by the SQL models as they were built."""
-    import duckdb
-
-    from debatebench.query.left_out import left_out
-    from debatebench.query.safe_query import open_for_query
-
     found: dict[str, list[Finding]] = {}
     # Models that cannot be read are reported by what builds them.
     with suppress(DebatebenchError, duckdb.Error), closing(open_for_query(workspace.database)) as con:

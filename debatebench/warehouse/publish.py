@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.query.duckdb_errors import check_no_folder
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, limit_memory, quoted_text
@@ -23,9 +24,6 @@ from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWa
 from debatebench.shared.files import make_folder, sync_path
 from debatebench.shared.locks import take_lock
 from debatebench.shared.memory import check_memory
-
-if TYPE_CHECKING:
-    import duckdb
 
 # DuckDB 1.4 and later can open the file.
 STORAGE_VERSION = "v1.4.0"
@@ -54,8 +52,6 @@ def publishing(
     warehouse open for writing, then raises `HeldWarehouseError`. A path that DuckDB cannot open is a `UsageError`. An
     error inside the block leaves the old file unchanged; an error of the disk becomes a `DebatebenchError`.
     """
-    import duckdb
-
     check_path(database)
     database = Path(os.path.realpath(database))
     try:
@@ -120,8 +116,6 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
 @contextmanager
 def opened_for_building(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a file that may be lost until it is renamed, so it has no log and is written to disk once."""
-    import duckdb
-
     settings: dict[str, str | bool | int | float | list[str]] = {
         "storage_compatibility_version": STORAGE_VERSION,
         "fsync_mode": "NONE",
@@ -173,8 +167,6 @@ def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> 
     If a crashed program left a write-ahead log, it is written into the file first. The lock lasts until this process
     closes any descriptor of the file. Raises `HeldWarehouseError` if a program still writes after `wait_s` seconds.
     """
-    import duckdb
-
     deadline = time.monotonic() + wait_s
     reader = None
     while database.exists() and reader is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from debatebench.journal.reading import is_played_now
 from debatebench.journal.shards import count_here, is_any_played, journals_of
@@ -17,12 +17,9 @@ from debatebench.query.one_debate import check_marts
 from debatebench.query.run_tags import default_order, landed_tags
 from debatebench.query.safe_query import open_for_query, run_query
 from debatebench.shared.errors import DebatebenchError
-from debatebench.shared.workspace import check_known_run
+from debatebench.shared.workspace import Workspace, check_known_run
 from debatebench.warehouse.archive import archived_source, archived_tags, judged_run
 from debatebench.warehouse.sources import LandingSource, landed_contents, sources
-
-if TYPE_CHECKING:
-    from debatebench.shared.workspace import Workspace
 
 State = Literal["finished", "unfinished", "playing", "imported", "not landed", "archived"]
 

@@ -7,7 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
+
+import duckdb
 
 from debatebench.journal.reading import end_of_lines, has_begun, read_journal
 from debatebench.journal.shards import Shard, folders_of_shards, read_shards
@@ -15,15 +17,13 @@ from debatebench.landing.annotation_journals import annotation_rows, annotations
 from debatebench.landing.land import RowFiles, land_rows
 from debatebench.landing.run_marks import check_not_archived, read_marks
 from debatebench.query.run_tags import landing_columns, landing_order
+from debatebench.query.safe_query import open_for_query
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import from_json, to_json
 from debatebench.shared.memory import check_memory
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace, packaged
 
 _BLOCK = 1 << 20
 
@@ -230,8 +230,6 @@ def published_contents(database: Path) -> dict[str, Content]:
     Raises `HeldWarehouseError` if a program has it open for writing, and `DamagedDataError` or `duckdb.Error` if it is
     damaged.
     """
-    from debatebench.query.safe_query import open_for_query
-
     if not database.is_file():
         return {}
     with closing(open_for_query(database)) as con:
@@ -253,7 +251,6 @@ def check_before_run(workspace: Workspace, run_tag: str, shard: Shard | None = N
         _check_own_models(workspace)
     if not workspace.database.exists():
         return
-    import duckdb
 
     try:
         landed = published_contents(workspace.database).get(run_tag)
@@ -276,9 +273,6 @@ def check_before_run(workspace: Workspace, run_tag: str, shard: Shard | None = N
 
 def _check_own_models(workspace: Workspace) -> None:
     """Read the SQL models if some are the workspace's own; the packaged ones are sound."""
-    from debatebench.query.sql_project import load_project
-    from debatebench.shared.workspace import packaged
-
     files = workspace.files("sql", "**/*")
     own = [file for file in files.values() if not file.is_relative_to(packaged("sql"))]
     if any(file.suffix in (".sql", ".csv", ".yml", ".yaml") for file in own):

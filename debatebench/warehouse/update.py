@@ -7,12 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.landing.land import RowFiles, create_landings, create_raw_tables, land_missing_settings, remove_landed
 from debatebench.landing.run_marks import check_not_archived, land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
 from debatebench.query.run_tags import landed_tags
+from debatebench.query.safe_query import open_for_query
 from debatebench.query.sql_project import load_project
 from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import close_to_outside, limit_memory
@@ -24,19 +28,14 @@ from debatebench.shared.errors import (
     SqlModelError,
 )
 from debatebench.shared.memory import check_memory
-from debatebench.shared.workspace import check_known_run, packaged
+from debatebench.shared.workspace import Workspace, check_known_run, packaged
+from debatebench.transform.project import Project
 from debatebench.warehouse.publish import BUILDING_MB, private_copy, publishing
 from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
 from debatebench.warehouse.up_to_date import note_current
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import duckdb
-
-    from debatebench.shared.workspace import Workspace
     from debatebench.transform.build import BuildResult
-    from debatebench.transform.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +128,6 @@ def update_warehouse(
 
 def _landed(database: Path) -> list[str]:
     """The runs in the warehouse; none if it cannot be read."""
-    from debatebench.query.safe_query import open_for_query
-
     with suppress(DebatebenchError), closing(open_for_query(database)) as con:
         return landed_tags(con)
     return []
@@ -198,8 +195,6 @@ class _Work:
 
     def landed_by(self, wanted: Sequence[str]) -> list[str]:
         """The tags that an update lands: all that have a source, if another version created the tables."""
-        from debatebench.query.safe_query import open_for_query
-
         if self.from_scratch or not self.workspace.database.exists():
             return list(wanted)
         with closing(open_for_query(self.workspace.database)) as con:
@@ -277,8 +272,6 @@ class _Work:
 
     def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
         """Run tag → what was landed; of a damaged file that is created again, that is not known."""
-        import duckdb
-
         if not self.from_scratch:
             return landed_contents(con)
         try:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from imported import ORIGINAL, bad_records, counts, landed, only, rows, units
+from imported import ORIGINAL, add_import, bad_records, counts, landed, only, rows, units
 
-from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Debate, Dimension, Participant, Topic, Turn, Verdict
 from debatebench.shared.workspace import Workspace
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from imported import DEBATEFLOW, bad_records, counts, landed, only, rows, units
+from imported import DEBATEFLOW, add_import, bad_records, counts, landed, only, rows, units
 
 from debatebench.config.parts import load_rubric
-from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Annotation, Debate, Debater, Topic, Turn, Weakness
 from debatebench.shared.workspace import Workspace, packaged
 

@@ -13,11 +13,10 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, bad_records, landed, only, records_of, rows
+from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, add_import, bad_records, landed, only, records_of, rows
 
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, BadSourceError
-from debatebench.landing.importers.store import add_import
 from debatebench.landing.importers.strict_source import LARGEST_RECORD, parse_json, parse_yaml
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import Turn

@@ -19,7 +19,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from imported import ORIGINAL
+from imported import ORIGINAL, add_import
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
 from debatebench.landing.importers import debatebench_source, importer_of, kept
@@ -27,7 +27,7 @@ from debatebench.landing.importers.base import BadSourceError, Imported, NotPlai
 from debatebench.landing.importers.debatebench_rows import landed_scores
 from debatebench.landing.importers.debatebench_source import read_plain_debate
 from debatebench.landing.importers.kept import ImportManifest, kept_manifest, land_import
-from debatebench.landing.importers.store import add_import, importing
+from debatebench.landing.importers.store import importing
 from debatebench.landing.land import create_raw_tables
 from debatebench.shared.errors import BusyError, DamagedDataError
 from debatebench.shared.records import TABLES

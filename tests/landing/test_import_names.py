@@ -9,11 +9,10 @@ from typing import Any
 from unicodedata import normalize
 
 import pytest
-from imported import bad_records, landed, units
+from imported import add_import, bad_records, landed, units
 
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import Imported, Purpose
-from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Debater
 from debatebench.shared.workspace import Workspace
 

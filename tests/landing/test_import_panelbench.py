@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from imported import PANELBENCH, bad_records, counts, landed, only, rows, units
+from imported import PANELBENCH, add_import, bad_records, counts, landed, only, rows, units
 
-from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Debate, Gold, Participant, Topic, Turn
 from debatebench.shared.workspace import Workspace
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, counts, kept_records, landed, only
+from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, add_import, counts, kept_records, landed, only
 
 from debatebench.landing.annotation_journals import annotations_folder
 from debatebench.landing.annotation_writing import FormJournal
 from debatebench.landing.importers.kept import read_import
-from debatebench.landing.importers.store import add_import
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.records import Debate, Dimension, Run, Topic, Weakness
 from debatebench.shared.workspace import Workspace, init_workspace, packaged

@@ -8,10 +8,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from imported import bad_records, counts, kept_records, landed, only, rows
+from imported import add_import, bad_records, counts, kept_records, landed, only, rows
 
 from debatebench.landing.importers.kept import kept_manifest, read_import
-from debatebench.landing.importers.store import add_import
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.records import Debate, JudgeNote, Score, Topic, Verdict
 from debatebench.shared.workspace import Workspace

@@ -11,9 +11,10 @@ from typing import Any
 
 import duckdb
 import pytest
+from imported import land_records
 from pydantic import ValidationError
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.query.landed_records import outdated_tables
 from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DamagedDataError

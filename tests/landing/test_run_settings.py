@@ -12,10 +12,11 @@ from typing import Any
 import duckdb
 import pytest
 from command_line import debatebench
+from imported import land_records
 from paths import DATA
 from two_runs import two_runs
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.shared.records import Call, Debater, Dimension, Judge, Record, Run, ScheduledDebate, Topic, Verdict
 
 __all__ = ["two_runs"]

@@ -23,7 +23,7 @@ from built_warehouse import begin_built
 from command_line import debatebench_here
 from hypothesis import given
 from hypothesis import strategies as st
-from imported import DEBATEFLOW
+from imported import DEBATEFLOW, add_import
 from jsonschema import Draft202012Validator
 
 from debatebench.journal.lines import JOURNAL_FORMAT
@@ -31,7 +31,6 @@ from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import write_journal
 from debatebench.landing.annotation_journals import annotations_folder
 from debatebench.landing.annotation_writing import FormJournal, StaleError
-from debatebench.landing.importers.store import add_import
 from debatebench.output.annotation.assignments import (
     Team,
     change_team,

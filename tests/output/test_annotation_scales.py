@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 from annotating import TAG, AnnotationServer, full_form, made_records, made_workspace
+from imported import land_records
 from test_annotation_page import at, opened, records_of, wait_for_status
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.shared.records import Dimension
 
 if TYPE_CHECKING:

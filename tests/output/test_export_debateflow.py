@@ -11,10 +11,9 @@ import duckdb
 import pytest
 from built_warehouse import begin_built
 from exported import NOON, land_runs, played_records
-from imported import DEBATEFLOW
+from imported import DEBATEFLOW, add_import
 from jsonschema import Draft202012Validator, FormatChecker
 
-from debatebench.landing.importers.store import add_import
 from debatebench.output.export import export
 from debatebench.shared.records import Debater, Topic
 from debatebench.shared.workspace import Workspace

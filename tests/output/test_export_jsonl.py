@@ -15,12 +15,11 @@ import pytest
 from exported import NOON, land_runs, make_workspace, played_records
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from imported import ORIGINAL, records_of
+from imported import ORIGINAL, add_import, records_of
 from judged_runs import judged_run
 
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import Imported
-from debatebench.landing.importers.store import add_import
 from debatebench.output.export import export
 from debatebench.output.export.original_record import original_record
 from debatebench.output.summaries import write_summaries

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import NOON, begin_built
+from imported import add_import
 from original_reader import NotReadError, Summary, rate, read_debates, summarize
 
-from debatebench.landing.importers.store import add_import
 from debatebench.output.export import export
 from debatebench.output.summaries import ratings_json, write_summaries
 from debatebench.shared.workspace import Workspace

@@ -17,13 +17,12 @@ from built_warehouse import stored
 from command_line import debatebench_here
 from hypothesis import given
 from hypothesis import strategies as st
-from imported import PANELBENCH, imported_run, kept_records
+from imported import PANELBENCH, add_import, imported_run, kept_records
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 from site_browser import draw_charts, site_address, watched
 from site_pages import Parsed, chart_specs, figures, opened_debates, parse, report_files, site_data, unpacked, words
 
-from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
 from debatebench.output.report.colours import SCALES, contrast, ink_on, shade_colour
 from debatebench.output.report.data_files import packed

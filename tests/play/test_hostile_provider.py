@@ -12,13 +12,14 @@ import duckdb
 import pytest
 from fake_provider import FakeProvider
 from hostile_provider import MODES, SMUGGLED, TIMEOUT_S, Sick, play_commands
+from imported import land_records
 from tournament import KEY, write_workspace
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompt_files import load_prompts
 from debatebench.journal.reading import read_journal
 from debatebench.landing.journal_records import journal_records
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
 from debatebench.play.before_run import RunSettings

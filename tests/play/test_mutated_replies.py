@@ -15,11 +15,12 @@ from typing import Any
 import duckdb
 import pytest
 from call_session import REQUEST, STEP
+from imported import land_records
 
 from debatebench.config.load import MemberConfig
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.play.calls import DurableCalls
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress

@@ -12,9 +12,10 @@ from pathlib import Path
 import duckdb
 import pytest
 from built_warehouse import packaged_project
+from imported import land_records
 from sql_project import STAGING, raw_database, write_project
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.query.row_diff import ChangedRow, RunCounts, ValueChange
 from debatebench.query.sql_project import load_project
 from debatebench.query.version_diff import ModelDiff, diff_model

@@ -8,11 +8,11 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project, store_views
+from imported import land_records
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import tournament
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import Record, Run
 from debatebench.transform.build import build
 from debatebench.transform.project import Project

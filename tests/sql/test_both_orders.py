@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project
+from imported import land_records
 
-from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.query.version_diff import diff_model
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Verdict

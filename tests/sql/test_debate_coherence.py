@@ -10,10 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project
-from imported import imported_run
+from imported import imported_run, land_records
 from judged_runs import judged_run
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import (
     Annotation,
     Debate,

@@ -14,10 +14,10 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project
+from imported import land_records
 from oracles import benjamini_hochberg, cluster_mean, cluster_rate, holm, paired_t
 from scipy import stats as oracle
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.stats import power
 from debatebench.stats.distributions import t_two_sided_p

@@ -8,9 +8,9 @@ from decimal import Decimal
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project
+from imported import land_records
 
 from debatebench.config.transcript_layout import BP_POSITIONS
-from debatebench.landing.land import land_records
 from debatebench.shared.records import (
     Debate,
     Debater,

@@ -9,10 +9,10 @@ from pathlib import Path
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project, store_views
+from imported import add_import
 from silent_nulls import silent_nulls
 
 from debatebench.landing.importers.kept import land_import
-from debatebench.landing.importers.store import add_import
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build

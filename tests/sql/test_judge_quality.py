@@ -12,10 +12,9 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project
-from imported import records_of, units
+from imported import land_records, records_of, units
 from oracles import cluster_mean, leaving_out, paired_t, sign_test, wilson_interval
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import (
     Annotation,
     Debate,

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project
+from imported import land_records
 from oracles import (
     agreeing_pairs,
     cohen_kappa,
@@ -28,7 +29,6 @@ from oracles import (
     wilson_interval,
 )
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import (
     Adjudication,
     Annotation,

@@ -8,11 +8,11 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project, store_views
-from imported import PANELBENCH, imported_run
+from imported import PANELBENCH, imported_run, land_records
 from judged_runs import judged_run
 from report_warehouse import annotated, tournament
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn
 from debatebench.transform.build import build
 from debatebench.transform.project import Project

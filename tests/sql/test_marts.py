@@ -18,9 +18,10 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project, store_views
+from imported import land_records
 from paths import REPOSITORY
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.records import (

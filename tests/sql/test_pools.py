@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from built_warehouse import new_warehouse, packaged_project
+from imported import land_records
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Side, Topic, Turn, Verdict, Weakness
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests

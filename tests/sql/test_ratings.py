@@ -15,8 +15,8 @@ from unittest.mock import ANY
 import pytest
 from built_warehouse import begin_built, new_warehouse, packaged_project
 from command_line import debatebench
+from imported import land_records
 
-from debatebench.landing.land import land_records
 from debatebench.query.comparison import compare, find_subject
 from debatebench.query.gate import GateLimits, check_gate
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict

@@ -15,12 +15,12 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project, store_views
+from imported import land_records
 from judged_runs import judged_run
 from probed_runs import probed_run
 from report_warehouse import DIMENSIONS, tournament
 from team_runs import teams_run
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import (
     Annotation,
     Debate,

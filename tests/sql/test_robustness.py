@@ -8,10 +8,10 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project
+from imported import land_records
 from oracles import wilson_interval
 from weakened import DIMENSIONS, judged, source
 
-from debatebench.landing.land import land_records
 from debatebench.query.attack_gate import check_attacks
 from debatebench.shared.records import Debate, Participant, Record, Run, Verdict, Weakness
 from debatebench.transform.build import build

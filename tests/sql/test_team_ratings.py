@@ -16,11 +16,11 @@ import pytest
 from built_warehouse import begin_built, new_warehouse, packaged_project
 from command_line import debatebench
 from exported import land_runs
+from imported import land_records
 from oracles import plackett_luce_strengths
 from team_runs import NAMES, teams_run
 
 from debatebench.config.transcript_layout import BP_POSITIONS
-from debatebench.landing.land import land_records
 from debatebench.query.leaderboard import leaderboard_of
 from debatebench.shared.records import (
     JudgeNote,

@@ -12,11 +12,10 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project, store_views
-from imported import imported_run
+from imported import imported_run, land_records
 from oracles import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval, leaving_out, wilson_interval
 from weakened import DIMENSIONS, WEAK_DIMENSIONS, Verdicts, annotations, judged, source
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import Adjudication, Annotation, Debate, Record, Score, Turn, Weakness
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.build import build

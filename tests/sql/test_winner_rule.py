@@ -16,8 +16,8 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import new_warehouse, packaged_project, store_views
+from imported import land_records
 
-from debatebench.landing.land import land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Verdict

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from imported import DEBATEFLOW
+from imported import DEBATEFLOW, add_import, land_records
 from report_warehouse import HOSTILE, NOON
 from serving import Answer, ServedCommand
 
-from debatebench.landing.importers.store import add_import
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.shared.records import (
     Annotation,
     Debate,

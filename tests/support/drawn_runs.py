@@ -10,8 +10,8 @@ from itertools import permutations
 
 import duckdb
 from built_warehouse import new_warehouse, packaged_project
+from imported import land_records
 
-from debatebench.landing.land import land_records
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.transform.build import build
 

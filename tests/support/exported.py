@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from built_warehouse import begin_built
-from imported import DEBATEFLOW, ORIGINAL, PANELBENCH
+from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, add_import, land_records
 
-from debatebench.landing.importers.store import add_import
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Call,

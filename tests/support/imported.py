@@ -13,7 +13,8 @@ from paths import DATA
 from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, Imported
 from debatebench.landing.importers.kept import land_import, read_import
-from debatebench.landing.land import create_raw_tables
+from debatebench.landing.importers.store import ImportReport, importing
+from debatebench.landing.land import create_raw_tables, land_rows
 from debatebench.shared.records import TABLES, Record, Row, Run
 from debatebench.shared.workspace import Workspace
 
@@ -92,3 +93,14 @@ def only(con: duckdb.DuckDBPyConnection, sql: str, *parameters: Any) -> Any:
     """The single value that a query returns."""
     ((value,),) = con.execute(sql, list(parameters)).fetchall()
     return value
+
+
+def add_import(workspace: Workspace, run_tag: str, format_name: str, path: Path, **options: Any) -> ImportReport:
+    """Keep the records at `path` as `importing` does with these options."""
+    with importing(workspace, run_tag, format_name, path, with_rows=False, **options) as report:
+        return report
+
+
+def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
+    """Replace everything landed under `run_tag` with `records`, as `land_rows` does."""
+    return land_rows(con, run_tag, (record.row() for record in records))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import duckdb
 from built_warehouse import empty_and_built, packaged_project
+from imported import land_records
 
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.land import create_raw_tables
 from debatebench.shared.records import (
     Annotation,
     Debate,

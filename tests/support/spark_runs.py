@@ -9,10 +9,10 @@ from command_line import debatebench
 from drawn_runs import drawn
 from every_kind_of_run import runs
 from exported import NOON, land_runs
+from imported import add_import
 from paths import REPOSITORY
 from probed_runs import probed_run
 
-from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Record
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.warehouse.update import update_warehouse

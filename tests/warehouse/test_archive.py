@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from imported import ORIGINAL
+from imported import ORIGINAL, add_import
 
 from debatebench.journal.writing import Journal
-from debatebench.landing.importers.store import add_import
 from debatebench.landing.run_marks import marking, read_marks
 from debatebench.shared.errors import BusyError, DamagedDataError, UsageError
 from debatebench.shared.locks import take_lock

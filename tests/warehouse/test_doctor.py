@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 from command_line import debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, status
-from imported import ORIGINAL
+from imported import ORIGINAL, add_import
 from started_run import start, wait_until_asked
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.journal.reading import all_lines, read_journal
-from debatebench.landing.importers.store import add_import
 from debatebench.play.reparsing import reparse_run
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.doctor import Finding, examine, grouped

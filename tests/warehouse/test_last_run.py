@@ -10,12 +10,11 @@ import duckdb
 import pytest
 from command_line import debatebench_here
 from exported import land_runs
-from imported import ORIGINAL
+from imported import ORIGINAL, add_import
 from judged_runs import judged_run
 from report_warehouse import tournament
 from sql_project import only_sql_models
 
-from debatebench.landing.importers.store import add_import
 from debatebench.query.run_tags import pick_run_tag
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import Workspace

@@ -17,9 +17,8 @@ import duckdb
 import pytest
 from built_warehouse import NOON, begin_built
 from command_line import debatebench, debatebench_here
-from imported import ORIGINAL
+from imported import ORIGINAL, add_import
 
-from debatebench.landing.importers.store import add_import
 from debatebench.query.run_tags import landed_tags
 from debatebench.shared import locks
 from debatebench.shared.errors import DamagedDataError, HeldWarehouseError, UsageError

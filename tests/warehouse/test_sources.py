@@ -11,13 +11,12 @@ from typing import Any
 import duckdb
 import pytest
 from command_line import Done, debatebench, debatebench_here
-from imported import ORIGINAL
+from imported import ORIGINAL, add_import
 from site_pages import only_pages
 from sql_project import only_sql_models
 
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import write_journal
-from debatebench.landing.importers.store import add_import
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.doctor import examine
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from debatebench.landing.importers.base import BadSourceError
-from debatebench.landing.importers.strict_source import known, score
+from debatebench.landing.importers.strict_source import known, score_json
 from debatebench.shared.record_columns import row_struct
 from debatebench.shared.records import Debate, Participant, Turn, Verdict
 
@@ -36,17 +35,12 @@ def _scores(verdict: Any, position: int) -> list[Raw]:
     if pro.keys() != con.keys():
         one_sided = sorted(pro.keys() ^ con.keys())[0]
         raise BadSourceError(f"judges[{position}]: only one side has a score of {one_sided[:60]!r}.")
-    return [_score(dimension, value, con[dimension]) for dimension, value in pro.items()]
+    return [score_json(dimension, value, con[dimension]) for dimension, value in pro.items()]
 
 
 def scores_of(side: Any) -> dict[str, float]:
     """The scores of one side of a verdict; none where the verdict only names a winner."""
     return side.scores if side else {}
-
-
-@lru_cache(maxsize=65536)
-def _score(dimension: str, pro: float, con: float) -> Raw:
-    return Raw(score(dimension, pro, con).model_dump_json().encode())
 
 
 def debate_rows(source: Any, run_tag: str, scores: list[list[Raw]]) -> Rows:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
 from debatebench.config.parts import load_rubric
+from debatebench.config.types import DimensionConfig
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Importer, Purpose, visible_files
 from debatebench.landing.importers.strict_source import (
     Category,
@@ -44,9 +45,6 @@ from debatebench.shared.records import (
     Winner,
 )
 from debatebench.shared.workspace import packaged
-
-if TYPE_CHECKING:
-    from debatebench.config.types import DimensionConfig
 
 _SHORT_NAMES = {
     "clash": "clash_engagement",
@@ -280,48 +278,38 @@ def _weakness(about: _Metadata, run_tag: str) -> Iterator[Weakness]:
 
 def _read_annotation(value: dict[str, Any], where: str, run_tag: str) -> Imported:
     source = check(_ListedAnnotation, value) if "annotator_id" in value else check(_KeyedAnnotation, value)
+    said: dict[str, Any] = {
+        "run_tag": run_tag,
+        "debate_id": source.debate_id,
+        "winner": source.winner,
+        "scores": _scores(source.scores()),
+        "is_coherent": source.is_coherent,
+    }
+    record: Record
     if source.is_adjudicated:
-        return _read_review(source, value, where, run_tag)
-    annotation = Annotation(
-        run_tag=run_tag,
-        debate_id=source.debate_id,
-        annotator_id=source.annotator_id,
-        winner=source.winner,
-        justification=source.justification,
-        scores=_scores(source.scores()),
-        confidence=source.confidence,
-        is_coherent=source.is_coherent,
-        annotated_at=source.annotated_at,
-        source=source.source,
-        metadata=source.model_extra or None,
-    )
+        kind = "adjudication"
+        record = Adjudication(
+            **said,
+            adjudicator_id=source.annotator_id,
+            justification=source.justification or None,
+            adjudicated_at=source.annotated_at,
+        )
+    else:
+        kind = "annotation"
+        record = Annotation(
+            **said,
+            annotator_id=source.annotator_id,
+            justification=source.justification,
+            confidence=source.confidence,
+            annotated_at=source.annotated_at,
+            source=source.source,
+            metadata=source.model_extra or None,
+        )
     return Imported.of_records(
-        key=("annotation", source.debate_id, source.annotator_id),
+        key=(kind, source.debate_id, source.annotator_id),
         where=where,
         source=value,
-        records=(*_dimensions(run_tag), annotation),
-        run_facts={"benchmark_name": "DebateFlow"},
-    )
-
-
-def _read_review(
-    source: _ListedAnnotation | _KeyedAnnotation, value: dict[str, Any], where: str, run_tag: str
-) -> Imported:
-    review = Adjudication(
-        run_tag=run_tag,
-        debate_id=source.debate_id,
-        adjudicator_id=source.annotator_id,
-        winner=source.winner,
-        justification=source.justification or None,
-        scores=_scores(source.scores()),
-        is_coherent=source.is_coherent,
-        adjudicated_at=source.annotated_at,
-    )
-    return Imported.of_records(
-        key=("adjudication", source.debate_id, source.annotator_id),
-        where=where,
-        source=value,
-        records=(*_dimensions(run_tag), review),
+        records=(*_dimensions(run_tag), record),
         run_facts={"benchmark_name": "DebateFlow"},
     )
 

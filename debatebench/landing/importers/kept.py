@@ -12,8 +12,9 @@ from datetime import datetime
 from itertools import chain
 from itertools import count as counting
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import duckdb
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
@@ -24,9 +25,6 @@ from debatebench.landing.land import Query, RowFiles, land_files, land_rows
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.records import Debate, Dimension, Record, Row, Run, Topic, Weakness
-
-if TYPE_CHECKING:
-    import duckdb
 
 MANIFEST = "manifest.json"
 _MANIFEST_VERSION = 2
@@ -390,8 +388,6 @@ def land_import(
     and if no rubric may have stood in for all dimensions, only these parts land. `annotated` are the rows of
     annotations made here, which `rows` exclude. On an error `DamagedDataError` is raised and nothing has changed.
     """
-    import duckdb
-
     manifest = kept_manifest(folder)
     landed_parts = 0 if rows is not None else _landed_parts(manifest, landed_sha256)
     if landed_parts and _may_have_dimensions_of_rubric_alone(con, manifest):

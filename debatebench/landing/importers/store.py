@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from debatebench.config.load import load_config
 from debatebench.config.parts import load_rubric, load_weaknesses, part_path
+from debatebench.config.types import DimensionConfig
 from debatebench.journal.shards import journals_of
 from debatebench.landing.annotation_journals import annotations_folder, annotators_in, folded, reviewers_in
 from debatebench.landing.importers import importer_of
@@ -49,11 +50,7 @@ from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchEr
 from debatebench.shared.files import sync_path, write_atomically
 from debatebench.shared.locks import take_lock
 from debatebench.shared.records import Topic
-from debatebench.shared.workspace import check_run_tag, inside
-
-if TYPE_CHECKING:
-    from debatebench.config.types import DimensionConfig
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace, check_run_tag, inside
 
 _INCOMING = ".incoming"
 _ROWS = ".rows"
@@ -82,23 +79,6 @@ class ImportReport:
         added = ", ".join(f"{count:,} {_KINDS[kind]}" for kind, count in self.added.items()) or "nothing"
         kept = f"; kept in {self.part}" if self.part else ""
         return f"{self.run_tag}: {added} added, {self.ignored:,} identical ignored, {self.replaced:,} replaced{kept}"
-
-
-def add_import(
-    workspace: Workspace,
-    run_tag: str,
-    format_name: str,
-    path: Path,
-    *,
-    replace: bool = False,
-    rubric: str | None = None,
-    weaknesses: Path | None = None,
-    on_conflict: OnConflict | Literal["refuse"] | None = None,
-) -> ImportReport:
-    """Keep the records at `path` as `importing` does."""
-    options = {"replace": replace, "rubric": rubric, "weaknesses": weaknesses, "on_conflict": on_conflict}
-    with importing(workspace, run_tag, format_name, path, with_rows=False, **options) as report:  # type: ignore[arg-type]
-        return report
 
 
 @contextmanager

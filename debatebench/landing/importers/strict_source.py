@@ -15,7 +15,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 from unicodedata import normalize
 
-from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, defstruct
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from debatebench.landing.importers.base import BadSourceError
@@ -331,3 +331,9 @@ def score(dimension: str, pro: float, con: float) -> Score:
         raise BadSourceError(
             f"The scores of {dimension[:_SHOWN]!r} ({pro!r}, {con!r}) are not exact to six decimals."
         ) from error
+
+
+@lru_cache(maxsize=65536)
+def score_json(dimension: str, pro: float, con: float) -> Raw:
+    """The same score as the JSON in which it lands."""
+    return Raw(score(dimension, pro, con).model_dump_json().encode())

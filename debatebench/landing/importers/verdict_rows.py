@@ -12,6 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import duckdb
+
 from debatebench.landing.importers.base import BadSourceError
 from debatebench.landing.importers.strict_source import LARGEST_RECORD, json_lines, lines_between, parse_json
 from debatebench.shared.records import clean_text
@@ -123,7 +125,6 @@ def _jsonl(file: Path) -> Iterator[VerdictRow]:
 
 
 def _parquet(file: Path) -> Iterator[VerdictRow]:
-    import duckdb
 
     with closing(duckdb.connect()) as con:
         try:

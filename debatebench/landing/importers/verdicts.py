@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -16,7 +16,7 @@ import msgspec
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Importer, Purpose, visible_files
 from debatebench.landing.importers.debatebench import debaters_of, dimensions_of, judges_of, placed, topic_of
 from debatebench.landing.importers.debatebench import read as read_debates
-from debatebench.landing.importers.strict_source import score
+from debatebench.landing.importers.strict_source import score, score_json
 from debatebench.landing.importers.verdict_rows import SUFFIXES, VerdictRow, verdict_rows
 from debatebench.shared.record_columns import row_struct
 from debatebench.shared.records import Debate, JudgeNote, Participant, Row, Topic, Verdict
@@ -310,7 +310,7 @@ def _verdict_rows(
         is_valid=is_valid,
         invalid_reason=msgspec.UNSET if is_valid else "no winner and no scores",
         declared_winner=stated.winner,
-        scores=[_score(*each) for each in stated.scores] or msgspec.UNSET,
+        scores=[score_json(*each) for each in stated.scores] or msgspec.UNSET,
         metadata=metadata or msgspec.UNSET,
     )
     yield Row("verdicts", run_tag, _write_rows([verdict])[:-1])
@@ -319,11 +319,6 @@ def _verdict_rows(
             run_tag=run_tag, debate_id=debate_id, judge_id=judge_id, note_index=0, step="reason", text=stated.reason
         )
         yield Row("judge_notes", run_tag, _write_rows([note])[:-1])
-
-
-@lru_cache(maxsize=65536)
-def _score(dimension: str, pro: float, con: float) -> msgspec.Raw:
-    return msgspec.Raw(score(dimension, pro, con).model_dump_json().encode())
 
 
 def _digest(stated: Any) -> bytes:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.landing.annotation_journals import (
     ASSIGNMENTS,
@@ -26,9 +26,7 @@ from debatebench.output.annotation.debates import ShownDebate, imported_annotati
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
-
-if TYPE_CHECKING:
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 Assigned = dict[str, list[str]]
 """Debate → its annotators, by name."""

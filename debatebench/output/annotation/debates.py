@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.config.transcript_layout import BP_POSITIONS, SPEAKING_RULES, special_tasks
 from debatebench.query.landed_records import landed_records, landed_run
@@ -24,9 +26,6 @@ from debatebench.shared.json_bytes import from_json, mapping
 from debatebench.shared.records import Adjudication, Annotation, Side
 from debatebench.shared.scales import Scale, plain
 from debatebench.shared.visible_text import is_blank
-
-if TYPE_CHECKING:
-    import duckdb
 
 # More buttons than on a scale from 0 to 10 would not fit on a phone.
 _MOST_BUTTONS = 11

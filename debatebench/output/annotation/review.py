@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from statistics import median_low
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.landing.annotation_journals import (
     annotation_records,
@@ -34,9 +34,7 @@ from debatebench.output.annotation.session import Session
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Adjudication, Annotation
-
-if TYPE_CHECKING:
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 TIE_BAND = Decimal("0.1")
 """The share of a scale by which scores may differ without being apart, as in `macros.is_apart`."""

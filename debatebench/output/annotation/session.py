@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from debatebench.landing.annotation_journals import (
     FormState,
@@ -19,9 +19,7 @@ from debatebench.output.annotation.debates import Material, ShownDebate, read_ma
 from debatebench.output.annotation.form import BadFormError, checked, missing_in, verdict_of
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Annotation, Record
-
-if TYPE_CHECKING:
-    from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 SOURCE = "debatebench annotate"
 """What the annotations made here name as their source."""

@@ -6,7 +6,9 @@ from dataclasses import asdict, replace
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment
 
 from debatebench.landing.annotation_journals import FormState
 from debatebench.output.annotation.debates import NOT_SHOWN, TWO_SIDES, ShownDebate
@@ -22,9 +24,6 @@ from debatebench.output.annotation.review_views import is_filled_in, people_said
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
 from debatebench.shared.scales import plain
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 ASSETS = {
     "annotation.css": "text/css",

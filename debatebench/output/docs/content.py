@@ -14,18 +14,16 @@ from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record
 from debatebench.shared.visible_text import shortened
 from debatebench.transform.lineage.column_lineage import Lineage
-from debatebench.transform.lineage.descriptions import descriptions_of
+from debatebench.transform.lineage.descriptions import Descriptions, descriptions_of
 from debatebench.transform.lineage.formats import place
+from debatebench.transform.lineage.within_query import LineageNode
 from debatebench.transform.model_versions import is_prerelease, versions_of
-from debatebench.transform.sql_model import first_comment
+from debatebench.transform.project import Project
+from debatebench.transform.sql_model import Query, SqlModel, first_comment
+from debatebench.transform.testing.generic_tests import GenericTest
 
 if TYPE_CHECKING:
-    from debatebench.transform.lineage.descriptions import Descriptions
-    from debatebench.transform.lineage.within_query import LineageNode
-    from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties, MacroTest, UnitTest
-    from debatebench.transform.sql_model import Query, SqlModel
-    from debatebench.transform.testing.generic_tests import GenericTest
 
 Link = tuple[str, str]
 """The text of a link, and the name of what it leads to."""

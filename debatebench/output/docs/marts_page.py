@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from debatebench.output.docs.content import spans
 from debatebench.query.finding import first_sentence
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.transform.catalogue import keys_of, subject_of
+from debatebench.transform.project import Project
 from debatebench.transform.short_names import short_names
-
-if TYPE_CHECKING:
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
+from debatebench.transform.sql_model import SqlModel
 
 _NAME = "marts.md"
 _MARK = "<!-- Written by `debatebench docs --format markdown`. -->"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from debatebench.output.docs.content import (
     Entry,
@@ -24,11 +25,7 @@ from debatebench.shared.errors import ConfigError, UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.version import __version__
 from debatebench.shared.visible_text import shortened
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from debatebench.transform.project import Project
+from debatebench.transform.project import Project
 
 _TEMPLATE = "docs.html"
 _STYLES = ("assets/site.css", "templates/docs.css")
@@ -125,8 +122,6 @@ def _asset(files: Mapping[str, Path], name: str) -> str:
 
 def _inline(text: str, tag: str) -> Markup:
     """The content of a style or script element, which cannot be escaped and therefore must not end the element."""
-    from markupsafe import Markup
-
     if "</" in text or "<!--" in text:
         raise ConfigError(
             f"The {tag} of the documentation contains '</' or '<!--', which would end it; write it differently."

@@ -31,7 +31,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, cast
+from typing import cast
+
+import duckdb
 
 from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, ToRead, make_manifest, write_manifest
@@ -41,10 +43,7 @@ from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.output_paths import check_output
 from debatebench.shared.result_formats import render
-
-if TYPE_CHECKING:
-    from debatebench.shared.workspace import Workspace
-
+from debatebench.shared.workspace import Workspace
 
 FORMATS: dict[str, str] = {
     "parquet": "debatebench.output.export.parquet:write",
@@ -102,8 +101,6 @@ def export(
     Raises `UsageError` for a format, folder, run or selection that cannot be used, and for a warehouse that is behind
     its SQL models; `DebatebenchError` when the disk or DuckDB reports an error. `out` is then unchanged.
     """
-    import duckdb
-
     if format_name not in FORMATS:
         raise UsageError(f"No export format '{format_name}'.{known_names(format_name, FORMATS)}")
     if select and format_name != "parquet":

@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import duckdb
 import yaml
+from jinja2 import Environment, StrictUndefined
 
+from debatebench.output.export.dataset_tables import DatasetTable
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.result_formats import render
 from debatebench.shared.version import __version__
-from debatebench.transform.lineage.descriptions import descriptions_of
-
-if TYPE_CHECKING:
-    from debatebench.output.export.dataset_tables import DatasetTable
-    from debatebench.output.export.snapshot import Snapshot
-    from debatebench.transform.lineage.descriptions import Descriptions
+from debatebench.transform.lineage.descriptions import Descriptions, descriptions_of
 
 _SPLIT = "train"
 _NOTHING = "–"
@@ -41,9 +40,6 @@ order by code
 
 def dataset_card(snapshot: Snapshot, license_id: str, rows: Mapping[DatasetTable, int]) -> str:
     """The text of README.md. `rows` are the tables that have rows, with their numbers, in the order of the card."""
-    import duckdb
-    from jinja2 import Environment, StrictUndefined
-
     environment = Environment(  # noqa: S701 (Markdown is not escaped as HTML is; `text` does it)
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )

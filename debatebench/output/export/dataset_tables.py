@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.strict_yaml import read_yaml
-
-if TYPE_CHECKING:
-    import duckdb
 
 _DEBATE = "run_tag debate_id"
 
@@ -73,7 +72,6 @@ def _exported(con: duckdb.DuckDBPyConnection, relation: str, alias: str, columns
 
 
 def _parsed(type_: str) -> Any:
-    import duckdb
 
     return duckdb.sqltype(type_)
 

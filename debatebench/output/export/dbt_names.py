@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from debatebench.shared.records import TABLES
 from debatebench.stats.sql import python_functions
-
-if TYPE_CHECKING:
-    from debatebench.transform.macros import Macro
-    from debatebench.transform.sql_model import SqlModel
+from debatebench.transform.macros import Macro
+from debatebench.transform.sql_model import SqlModel
 
 
 @dataclass(frozen=True, slots=True)

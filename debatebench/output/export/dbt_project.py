@@ -7,7 +7,7 @@ import io
 import shutil
 import tempfile
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.output.export.dbt_names import DbtNames, dbt_names
 from debatebench.output.export.dbt_properties import properties_files, sources_file, yaml_text
@@ -18,11 +18,9 @@ from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.transform.comments import set_texts, stored_texts
+from debatebench.transform.project import Project
 from debatebench.transform.seeds import SEEDS
-
-if TYPE_CHECKING:
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import Seed
+from debatebench.transform.sql_model import Seed
 
 _NAME = "debatebench"
 _PERSIST = {"relation": True, "columns": True}

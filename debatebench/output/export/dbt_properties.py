@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import yaml
+
+from debatebench.output.export.dbt_names import DbtNames
 from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.output.export.dbt_tests import FixtureRow, data_tests, unit_test
 from debatebench.shared.activity import each_of
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
+from debatebench.transform.lineage.descriptions import Descriptions
+from debatebench.transform.project import Project
+from debatebench.transform.properties import ColumnProperties, ModelProperties, ModelVersion
 from debatebench.transform.seeds import SEEDS
-
-if TYPE_CHECKING:
-    from debatebench.output.export.dbt_names import DbtNames
-    from debatebench.transform.lineage.descriptions import Descriptions
-    from debatebench.transform.project import Project
-    from debatebench.transform.properties import ColumnProperties, ModelProperties, ModelVersion
-    from debatebench.transform.sql_model import SqlModel
+from debatebench.transform.sql_model import SqlModel
 
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
@@ -242,7 +242,6 @@ def _raw_table(name: str, descriptions: Descriptions) -> dict[str, Any]:
 
 def yaml_text(content: Mapping[str, Any]) -> str:
     """YAML with keys in their order, and rows of unit tests on one line each."""
-    import yaml
 
     class Dumper(yaml.SafeDumper):
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:

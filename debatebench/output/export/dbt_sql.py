@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+
+from debatebench.output.export.dbt_names import DbtNames
 from debatebench.transform.expansion import expand
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-    from debatebench.output.export.dbt_names import DbtNames
 
 _JINJA = re.compile(r"\{[{%#]")
 
@@ -21,8 +19,6 @@ def dbt_sql(sql: str, names: DbtNames) -> str:
 
     `sql` is one query that the transform engine has accepted.
     """
-    from sqlglot.dialects.duckdb import DuckDB
-
     sql = expand(sql, names.macros)
     dialect = DuckDB()
     tree = next(tree for tree in dialect.parser().parse(dialect.tokenize(sql), sql) if tree is not None)
@@ -40,8 +36,6 @@ def without_jinja(text: str) -> str:
 
 def _replacements(tree: exp.Expr, names: DbtNames) -> Iterator[tuple[int, int, str]]:
     """(start, end, new text) of every name that changes."""
-    from sqlglot import exp
-
     read = set()
     for table in tree.find_all(exp.Table):
         if not table.db or isinstance(table.this, exp.Func):
@@ -62,7 +56,5 @@ def _replacements(tree: exp.Expr, names: DbtNames) -> Iterator[tuple[int, int, s
 
 def _qualifies(table: exp.Table, name: str) -> bool:
     """Whether a column in the table's own SELECT is qualified by the table's name."""
-    from sqlglot import exp
-
     select = table.parent_select
     return select is not None and any(column.table.lower() == name for column in select.find_all(exp.Column))

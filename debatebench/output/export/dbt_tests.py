@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from debatebench.output.export.dbt_names import DbtNames
 from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
 from debatebench.transform.expansion import expand
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.generic_tests import (
     AcceptedValues,
     ExpressionIsTrue,
@@ -26,9 +28,7 @@ from debatebench.transform.testing.generic_tests import (
 )
 
 if TYPE_CHECKING:
-    from debatebench.output.export.dbt_names import DbtNames
     from debatebench.transform.properties import LocatedTest, UnitTest
-    from debatebench.transform.sql_model import SqlModel
 
 
 class FixtureRow(dict[str, Any]):

@@ -12,21 +12,19 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
+
+import duckdb
 
 from debatebench.config.parts import load_rubric
 from debatebench.output.export.manifest import Contents, LeftOut
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.query.landed_records import landed_records
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import mapping
 from debatebench.shared.records import Adjudication, Annotation, Debate, Debater, Record, Score, Topic, Turn, Weakness
 from debatebench.shared.workspace import packaged
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.output.export.snapshot import Snapshot
 
 Shape = Literal["listed", "keyed"]
 RecordT = TypeVar("RecordT", bound=Record)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import duckdb
+
 from debatebench.landing.land import create_raw_tables
 from debatebench.output.export.manifest import Contents
 from debatebench.output.export.snapshot import Snapshot
@@ -27,8 +29,6 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
 
 def write_built_copy(snapshot: Snapshot, path: Path) -> None:
     """Create a warehouse of the chosen runs at `path`: landed tables, records of their landing, SQL models, ratings."""
-    import duckdb
-
     from debatebench.transform.build import build
 
     with attached(snapshot, path):

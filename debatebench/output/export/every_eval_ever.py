@@ -13,16 +13,14 @@ import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from debatebench.output.export.manifest import Contents, LeftOut
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.query.leaderboard import RATING_MODELS
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
-
-if TYPE_CHECKING:
-    from debatebench.output.export.snapshot import Snapshot
 
 SCHEMA_VERSION = "0.3.0"
 

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+import duckdb
 
 from debatebench.output.export.dataset_card import dataset_card
 from debatebench.output.export.dataset_tables import ATTACKED, TABLES, DatasetTable
@@ -24,9 +25,6 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.visible_text import shortened
 from debatebench.transform.comments import stored_texts
 from debatebench.transform.stored_views import stored_views
-
-if TYPE_CHECKING:
-    import duckdb
 
 CARD = "README.md"
 CHECKSUMS = "checksums.sha256"

@@ -7,16 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import duckdb
 
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.original_record import original_record
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.activity import each_of
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    import duckdb
 
 Row: TypeAlias = dict[str, Any]
 

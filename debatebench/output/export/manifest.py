@@ -7,14 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import duckdb
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.version import __version__
-
-if TYPE_CHECKING:
-    from debatebench.output.export.snapshot import Snapshot
 
 MANIFEST = "manifest.json"
 
@@ -131,7 +130,6 @@ def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Content
 
 
 def _warehouse(snapshot: Snapshot) -> WarehouseState:
-    import duckdb
 
     landings = snapshot.con.execute(
         "select run_tag, source, content_sha256 from warehouse.meta.landings "

@@ -9,23 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+import duckdb
 
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
+from debatebench.query.parquet import as_in_file
 from debatebench.shared.activity import each_of
+from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
 from debatebench.shared.json_bytes import to_json
 from debatebench.shared.records import TABLES
 from debatebench.transform.comments import stored_texts
 from debatebench.transform.contracts import columns_of_all
+from debatebench.transform.graph import select_models
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.stored_views import stored_views
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.transform.sql_model import SqlModel
+from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
 
 _DEFAULT = ("marts.*", "original.*", "ratings.*")
 
@@ -75,8 +76,6 @@ def _relations(snapshot: Snapshot) -> dict[str, str]:
 
 def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequence[str]) -> list[str]:
     """The SQL models that a selector matches; it must match at least one, unless it matches landed tables."""
-    from debatebench.transform.graph import select_models
-
     try:
         return select_models(models, [selector])
     except UsageError:
@@ -90,9 +89,6 @@ def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequ
 
 def _key(models: Mapping[str, SqlModel], name: str) -> str:
     """The columns that identify a row according to a test in the YAML; every column if there is no such test."""
-    from debatebench.shared.duckdb_sql import quoted_identifier
-    from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
-
     for test in models[models[name].alias_of or name].properties.data_tests:
         if isinstance(test, UniqueCombinationOfColumns) and test.where is None:
             return ", ".join(quoted_identifier(column) for column in test.combination_of_columns)
@@ -101,18 +97,11 @@ def _key(models: Mapping[str, SqlModel], name: str) -> str:
 
 def _columns(types: Mapping[str, str]) -> dict[str, str]:
     """Column → its SQL expression, with the type that it has in the file."""
-    import duckdb
-
-    from debatebench.query.parquet import as_in_file
-    from debatebench.shared.duckdb_sql import quoted_identifier
-
     return {name: as_in_file(quoted_identifier(name), duckdb.sqltype(type_)) for name, type_ in types.items()}
 
 
 def _query(relation: str, columns: Mapping[str, str], order: str, run_tag: str | None) -> str:
     """The query for the rows of one file; the tag of its run is a parameter."""
-    from debatebench.shared.duckdb_sql import quoted_identifier
-
     listed = ", ".join(
         f"{column} as {quoted_identifier(name)}"
         for name, column in columns.items()
@@ -136,8 +125,6 @@ def write_file(
     con: duckdb.DuckDBPyConnection, path: Path, query: str, params: list[str], about: Mapping[str, str]
 ) -> int:
     """Write one file, with `about` as its key-value metadata, and return its number of rows."""
-    from debatebench.shared.duckdb_sql import quoted_text
-
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = ", ".join(f"{key}: {quoted_text(text)}" for key, text in about.items())
     options = f"format parquet, compression zstd, kv_metadata {{{metadata}}}"

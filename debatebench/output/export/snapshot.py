@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import duckdb
+
+from debatebench.query.attached import attached
 from debatebench.query.run_tags import NO_RUNS, check_landed, landed_tags
+from debatebench.query.sql_project import load_project
 from debatebench.shared.activity import doing
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.shared.workspace import Workspace
-    from debatebench.transform.project import Project
+from debatebench.shared.workspace import Workspace
+from debatebench.transform.parse_cache import recall_parsed
+from debatebench.transform.project import Project
+from debatebench.warehouse.up_to_date import check_fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +69,6 @@ def open_snapshot(
     Raises `UsageError` when there is no warehouse, when it is behind its SQL models, and for a run that it does not
     contain; `HeldWarehouseError` and `DamagedDataError` as `query.open_for_query` does.
     """
-    from debatebench.query.attached import attached
-    from debatebench.query.sql_project import load_project
-    from debatebench.transform.parse_cache import recall_parsed
-    from debatebench.warehouse.up_to_date import check_fits
-
     doing("Reading SQL models")
     project = load_project(workspace.files("sql", "**/*"))
     with attached(workspace.database, threads=1) as con:

@@ -18,7 +18,6 @@ from debatebench.output.report.folder import FORMAT, MANIFEST
 from debatebench.output.report.manifest import described
 from debatebench.output.report.page_differences import differences, json_differences, most_bytes
 from debatebench.output.report.site import open_site, rendered_files
-from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.activity import doing
 from debatebench.shared.errors import UsageError
 from debatebench.shared.version import __version__
@@ -59,10 +58,9 @@ def check_site(
     has_console = manifest["choice"].get("sql_console") is True
     has_downloads = manifest["choice"].get("downloads") is True
     journals = journals if manifest["choice"].get("calls") is True else None
-    with open_for_reading(database) as con:
-        site = open_site(
-            con, files, choice, now, journals=journals, has_console=has_console, has_downloads=has_downloads
-        )
+    with open_site(
+        database, files, choice, now, journals=journals, has_console=has_console, has_downloads=has_downloads
+    ) as site:
         found = {path for path in _found_files(folder) if not (has_console and is_of_console(path))}
         expected: dict[str, str] = {}
         differing: dict[str, list[str]] = {}

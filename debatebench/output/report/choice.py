@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.config.setting import Setting, read_file
 from debatebench.output.report.subjects import QUERY_TIMEOUT_S, Compared, RunPages
@@ -30,9 +31,6 @@ from debatebench.query.run_tags import default_order, is_pinned, pick_run_tag
 from debatebench.query.safe_query import run_query
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, UsageError
-
-if TYPE_CHECKING:
-    import duckdb
 
 SITE_FILE = "site.yml"
 MOST_SUGGESTED = 12

@@ -14,22 +14,20 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import duckdb
 
 from debatebench.output.report.data_files import bytes_script, data_path, packed
 from debatebench.output.report.downloads import OF_RUNS, of_runs
 from debatebench.output.report.html import render
+from debatebench.output.report.subjects import Site
 from debatebench.query.run_tags import landed_tags
 from debatebench.query.safe_query import run_query
 from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
 from debatebench.shared.version import __version__
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.output.report.subjects import Site
 
 PAGE = "sql.html"
 _OWN_FILES = ("console.js", "console.css", "duckdb.LICENSE.txt")
@@ -153,8 +151,6 @@ def write_marts(database: Path, path: Path, run_tags: Sequence[str] | None) -> l
     With `run_tags` only their rows are copied, and tables whose rows may be about several runs are not. Views would
     need macros and tables that readers have no use for.
     """
-    import duckdb
-
     with closing(duckdb.connect(config={"threads": 1, **NO_EXTENSIONS})) as con:
         con.execute(f"attach {quoted_text(str(database.resolve()))} as warehouse (read_only)")
         con.execute(

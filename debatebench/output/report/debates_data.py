@@ -6,19 +6,17 @@
     debates/RUN/words-N-M        which debates contain which words
     debates/RUN/calls-N          requests and raw replies of some debates, if the site has them
 
-Rows are read as a stream and in about the order of the list, so that memory does not grow with the texts of a run.
+DuckDB sorts the rows into the order of the list, and they are read as a stream, so that memory does not grow with the
+texts of a run.
 """
 
 from __future__ import annotations
 
-import sys
-from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -45,7 +43,8 @@ _MOST_INDEXED = 16_384
 """The most debates in one index of words, which is in memory until it is written."""
 
 _ROWS_AT_ONCE = 2_000
-_DEBATE_OF = itemgetter(0)
+_PLACE_OF = itemgetter(0)
+_NO_MORE: tuple[int, Iterator[Row]] = (-1, iter(()))
 
 _RUNS = """
 select
@@ -55,19 +54,19 @@ from marts.runs as runs
 where list_contains($run_tags::varchar[], runs.run_tag)
 """
 
-LIST_QUERY = """
-with
+_PLACES = "memory.main.debate_places"
+"""The debates of one run, and their places in its list, from 0."""
 
--- The winner that the panel's rule reads in each verdict, as the JSON of a debate.
-panels as (
+_MAKE_PLACES = f"""
+create or replace table {_PLACES} as
+select
+    debate_id,
+    row_number() over (order by coalesce(schedule_position, source_position), debate_id)::integer - 1 as place
+from marts.debates
+where run_tag = $run_tag
+"""
 
-    select debate_id, json_group_object(judge_id, winner)::varchar as winners
-    from marts.judge_verdicts
-    where run_tag = $run_tag and is_valid
-    group by debate_id
-
-)
-
+LIST_QUERY = f"""
 select
     debates.debate_id, debates.topic_id, debates.motion, debates.category, debates.format,
     debates.pro_model_id, debates.con_model_id, debates.status, debates.status_reason, debates.winner,
@@ -75,15 +74,14 @@ select
     debates.pro_mean_score, debates.con_mean_score, debates.cost_usd::double as cost_usd, debates.total_tokens,
     debates.count_expected_judges, epoch(debates.created_at)::bigint as created_at,
     sources.source_run_tag, debates.source_debate_id, debates.trial,
-    case when not coherence.is_coherent then coherence.reasons end as reasons,
-    coalesce(panels.winners, '{}') as winners
+    case when not coherence.is_coherent then coherence.reasons end as reasons
 from marts.debates
 inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
 left join marts.decided_debates as decided using (run_tag, debate_id)
 left join marts.debate_coherence as coherence using (run_tag, debate_id)
-left join panels using (debate_id)
+inner join {_PLACES} as places using (debate_id)
 where debates.run_tag = $run_tag
-order by coalesce(debates.schedule_position, debates.source_position), debates.debate_id
+order by places.place
 """
 
 # Speeches and verdicts are JSON already: there are many, and their columns take long to become Python's.
@@ -98,24 +96,41 @@ from intermediate.int_debate_turns
 where run_tag = $run_tag
 """
 
+# A judge votes for the winner that the panel's rule reads in its verdict; a baseline has no vote, and its own winner.
 _VERDICTS = """
+with
+
+votes as (
+
+    select debate_id, judge_id, winner from marts.judge_verdicts where run_tag = $run_tag and is_valid
+
+),
+
+verdicts as (
+
+    select
+        verdicts.*, judges.method, coalesce(judges.is_baseline, false) as is_baseline,
+        case when judges.is_baseline then verdicts.declared_winner else votes.winner end as winner
+    from staging.stg_verdicts as verdicts
+    left join staging.stg_judges as judges using (run_tag, judge_id)
+    left join votes using (debate_id, judge_id)
+    where verdicts.run_tag = $run_tag
+
+)
+
 select
-    debate_id, panel_position, judge_id, declared_winner,
+    debate_id, panel_position, judge_id,
+    case when not is_baseline then judge_id end as voter,
+    case winner when 'pro' then 'p' when 'con' then 'c' when 'tie' then 't' else 'n' end as vote,
     json_array(
-        declared_winner, invalid_reason, presented_first,
+        judge_id, method, is_baseline::int, winner, declared_winner, invalid_reason, presented_first,
         list_transform(scores, lambda score: score.dimension),
         list_transform(scores, lambda score: score.pro::double),
         list_transform(scores, lambda score: score.con::double),
         total_tokens, cost_usd::double, count_asks, replaces_judge_id,
         coalesce(is_repaired, false)::int, coalesce(is_injection_suspected, false)::int
-    )::varchar as after_winner
-from staging.stg_verdicts
-where run_tag = $run_tag
-"""
-
-_METHODS = """
-select judge_id, method, coalesce(is_baseline, false)::int as is_baseline
-from staging.stg_judges where run_tag = $run_tag
+    )::varchar as verdict
+from verdicts
 """
 
 _NOTES = """
@@ -291,7 +306,6 @@ NOT_SHOWN = (
 """What judges' prompts hold, and the page of a debate does not."""
 
 _WINNERS = {"pro": "p", "con": "c", "tie": "t"}
-_SEAT_ORDER = ("OG", "OO", "CG", "CO")
 
 
 def debates_data(site: Site) -> Iterator[tuple[str, Any]]:
@@ -334,6 +348,7 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
     folder, named = f"debates/{run_slug(run.tag)}", {"run_tag": run.tag}
     found = _List(tags)
     reading = site.reading(LIST_QUERY)
+    reading.execute(_MAKE_PLACES, named)
     with closing(cursor_of(reading, search_path_of(reading))) as cursor:
         cursor.execute(LIST_QUERY, named)
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
@@ -341,21 +356,17 @@ def _of_run(site: Site, run: RunPages, tags: set[str]) -> Iterator[tuple[str, An
     queries = dict(_STREAMS)
     calls = None
     if site.journals is not None:
-        queries["calls"] = (CALLS_QUERY, lambda row: (str(row[2]), str(row[1]), row[3]))
+        queries["calls"] = _CALLS
         calls = Calls(f"{folder}/calls", site.journals, run.tag)
-    streams = _streams(con, run.tag, queries, found.ids)
-    none: dict[str, list[Row]] = {name: [] for name in streams}
-    filled = {name: stream for name, stream in streams.items() if stream}
-    verdicts = _Verdicts(_fetched(con, _METHODS, named))
+    streams = {name: _Stream(con, sql, order, named) for name, (sql, order) in queries.items()}
     try:
         texts, words = _Texts(f"{folder}/texts"), _Words(f"{folder}/words")
-        for number, debate_id in enumerate(found.ids):
-            own = {**none, **{name: stream.take(number, debate_id) for name, stream in filled.items()}}
-            if found.has_source(number):
+        for place in range(len(found.ids)):
+            own = {name: stream.take(place) for name, stream in streams.items()}
+            if found.has_source(place):
                 own["turns"] = []
-            shown = verdicts.shown(own["verdicts"], _winners_in(found.winners[number]))
-            found.add_details(number, own, shown)
-            if texts.add(_debate(own, shown), _length(own)):
+            found.add_details(place, own)
+            if texts.add(_debate(own), _length(own)):
                 yield from texts.end()
             if words.add(_texts(own)):
                 yield from words.end()
@@ -406,14 +417,10 @@ class _Codes:
 
 
 class _List:
-    """The columns of the list of a run's debates. `tags` are the runs of the site.
-
-    `winners` is for each debate the JSON of the winner that the panel's rule reads in each verdict.
-    """
+    """The columns of the list of a run's debates. `tags` are the runs of the site."""
 
     def __init__(self, tags: Container[str]) -> None:
         self.ids: list[str] = []
-        self.winners: list[str] = []
         self._tags = tags
         self._debaters = Places()
         self._pro: list[int] = []
@@ -436,15 +443,13 @@ class _List:
         (ids, topics, motions, categories, forms, pro, con, statuses, reasons, winners, recorded, rated, *rest) = zip(
             *rows, strict=True
         )
-        (pro_scores, con_scores, costs, tokens, expected, created, source_runs, sources, trials, flags, read) = rest
+        (pro_scores, con_scores, costs, tokens, expected, created, source_runs, sources, trials, flags) = rest
         for number, (source, source_run) in enumerate(zip(sources, source_runs, strict=True), len(self.ids)):
             if source is not None:
                 self._source_ids[number] = source
                 if source_run in self._tags:
                     self._linked.add(number)
         self.ids += ids
-        # Few are different, and the list keeps each once.
-        self.winners += map(sys.intern, read)
         both = self._debaters.of_known(chain.from_iterable(zip(pro, con, strict=True)))
         self._pro += both[::2]
         self._con += both[1::2]
@@ -469,10 +474,11 @@ class _List:
         """Whether the speeches of a debate are those of another run of the site."""
         return number in self._linked
 
-    def add_details(self, number: int, own: Mapping[str, list[Row]], verdicts: _Shown) -> None:
+    def add_details(self, number: int, own: Mapping[str, list[Row]]) -> None:
         """Add what follows from the rows of a debate: its panel, votes, weaknesses, teams and people."""
-        self._panels.add((verdicts.voters,))
-        self._votes.append(verdicts.votes)
+        votes = [(row[3], row[4]) for row in own["verdicts"] if row[3] is not None]
+        self._panels.add((tuple([voter for voter, _ in votes]),))
+        self._votes.append("".join([vote for _, vote in votes]))
         self._weaknesses.add((tuple(row[1:] for row in own["weaknesses"]) or None,))
         if own["people"]:
             self._people[number] = len(own["people"])
@@ -509,146 +515,61 @@ def _rounded(value: float | None) -> float | None:
 # --- the rows of debates ----------------------------------------------------------------------------------------------
 
 
-class _Stream:
-    """The rows of a query by debate, for debates that are taken in about the order in which the query returns them.
+_STREAMS: dict[str, tuple[str, str]] = {
+    "turns": (_TURNS, "turn_index"),
+    "verdicts": (_VERDICTS, "panel_position, judge_id"),
+    "notes": (_NOTES, "judge_id, note_index"),
+    "people": (_PEOPLE, "annotator_id, winner nulls first"),
+    "gold": (_GOLD, "unit"),
+    "weaknesses": (_WEAKNESSES, "side, weakness_type, dimension nulls first"),
+    "seats": (_SEATS, "list_position(['OG', 'OO', 'CG', 'CO'], position) nulls last, position"),
+}
+"""The rows of debates: their query, and the order of those of one debate."""
 
-    The first column of a row is the id of its debate; `numbers` has the places of debates in their list. Rows that come
-    before their debate is taken wait in memory.
+_CALLS = (CALLS_QUERY, "step nulls first, call_id nulls first, attempt")
+
+
+class _Stream:
+    """The rows of a query by debate, in the order of the list.
+
+    The first column of the query is the id of a debate, and that of a row is the place of the debate.
     """
 
-    def __init__(
-        self,
-        con: duckdb.DuckDBPyConnection,
-        sql: str,
-        run_tag: str,
-        key: Callable[[Row], Any],
-        numbers: Mapping[str, int],
-    ) -> None:
-        named = {"run_tag": run_tag}
-        # By the number of the debate: ids would take most of the memory.
-        self._counts = array("I", bytes(4 * len(numbers)))
-        self._has_rows = False
-        self._key = key
-        self._waiting: dict[str, list[Row]] = {}
+    def __init__(self, con: duckdb.DuckDBPyConnection, sql: str, order: str, named: Mapping[str, Any]) -> None:
         self._cursor = cursor_of(con, search_path_of(con))
-        self._cursor.execute(f"select debate_id, count(*) from ({sql}) group by debate_id", named)
-        while counted := self._cursor.fetchmany(_ROWS_AT_ONCE):
-            for debate_id, count in counted:
-                if (number := numbers.get(debate_id)) is not None:
-                    self._counts[number], self._has_rows = count, True
-        if self._has_rows:
-            self._cursor.execute(sql, named)
+        self._cursor.execute(
+            f"select places.place, rows.* exclude (debate_id) from ({sql}) as rows "
+            f"inner join {_PLACES} as places using (debate_id) order by places.place, {order}",
+            named,
+        )
+        fetched = iter(lambda: self._cursor.fetchmany(_ROWS_AT_ONCE), [])
+        self._debates: Iterator[tuple[int, Iterator[Row]]] = groupby(chain.from_iterable(fetched), _PLACE_OF)
+        self._place, self._rows = next(self._debates, _NO_MORE)
 
-    def __bool__(self) -> bool:
-        """Whether any debate has rows."""
-        return self._has_rows
-
-    def take(self, number: int, debate_id: str) -> list[Row]:
-        """All rows of a debate, in the order of the key. `numbers` had its number."""
-        count, waiting = self._counts[number], self._waiting
-        if not count:
+    def take(self, place: int) -> list[Row]:
+        """The rows of the debate at this place; none before it are left to take."""
+        if self._place != place:
             return []
-        while len(waiting.get(debate_id, ())) < count:
-            fetched = self._cursor.fetchmany(_ROWS_AT_ONCE)
-            if not fetched:
-                break
-            # Rows of a debate mostly come together.
-            for each, group in groupby(fetched, _DEBATE_OF):
-                if each in waiting:
-                    waiting[each] += group
-                else:
-                    waiting[each] = list(group)
-        rows = waiting.pop(debate_id, [])
-        rows.sort(key=self._key)
+        rows = list(self._rows)
+        self._place, self._rows = next(self._debates, _NO_MORE)
         return rows
 
     def close(self) -> None:
         self._cursor.close()
 
 
-_STREAMS: dict[str, tuple[str, Callable[[Row], Any]]] = {
-    "turns": (_TURNS, itemgetter(1)),
-    "verdicts": (_VERDICTS, itemgetter(1, 2)),
-    "notes": (_NOTES, itemgetter(1, 2)),
-    "people": (_PEOPLE, lambda row: (row[1], str(row[2]))),
-    "gold": (_GOLD, lambda row: row[1]),
-    "weaknesses": (_WEAKNESSES, lambda row: (*row[1:3], str(row[3]))),
-    "seats": (
-        _SEATS,
-        lambda row: (_SEAT_ORDER.index(row[1]) if row[1] in _SEAT_ORDER else len(_SEAT_ORDER), row[1]),
-    ),
-}
-"""The rows of debates: their query, and the order of those of one debate."""
-
-
-def _streams(
-    con: duckdb.DuckDBPyConnection,
-    run_tag: str,
-    queries: Mapping[str, tuple[str, Callable[[Row], Any]]],
-    debate_ids: Sequence[str],
-) -> dict[str, _Stream]:
-    numbers = {debate_id: number for number, debate_id in enumerate(debate_ids)}
-    return {name: _Stream(con, sql, run_tag, key, numbers) for name, (sql, key) in queries.items()}
-
-
-class _Shown(NamedTuple):
-    """The verdicts of a debate: the judges with a vote, a letter for the winner of each, and all verdicts as JSON."""
-
-    voters: tuple[str, ...]
-    votes: str
-    texts: list[str]
-
-
-class _Verdicts:
-    """What becomes of the rows of `_VERDICTS`, for judges of `_METHODS`."""
-
-    def __init__(self, methods: Sequence[Row]) -> None:
-        self._methods = {judge_id: (method, is_baseline) for judge_id, method, is_baseline in methods}
-        self._starts: dict[tuple[str, str | None], str] = {}
-
-    def shown(self, rows: Sequence[Row], winners: Mapping[str, str]) -> _Shown:
-        """The verdicts of a debate with the `winners` that the panel's rule reads in them; a baseline's is its own."""
-        voters, votes, texts = [], [], []
-        for _, _, judge_id, declared, rest in rows:
-            method, is_baseline = self._methods.get(judge_id, (None, 0))
-            if is_baseline:
-                winner = declared
-            else:
-                winner = winners.get(judge_id)
-                voters.append(judge_id)
-                votes.append(_WINNERS.get(winner or "", "n"))
-            start = self._starts.get((judge_id, winner))
-            if start is None:
-                start = msgspec.json.encode((judge_id, method, is_baseline, winner)).decode()[:-1] + ","
-                self._starts[judge_id, winner] = start
-            texts.append(start + rest[1:])
-        return _Shown(tuple(voters), "".join(votes), texts)
-
-
-@lru_cache(maxsize=10_000)
-def _winners_in(text: str) -> dict[str, str]:
-    """Judge → the winner of its verdict."""
-    return msgspec.json.decode(text, type=dict[str, str])
-
-
-def _debate(own: Mapping[str, list[Row]], verdicts: _Shown) -> dict[str, Any]:
+def _debate(own: Mapping[str, list[Row]]) -> dict[str, Any]:
     """The texts of a debate as its page shows them; parts without rows are left out."""
     parts: dict[str, Any] = {}
-    if own["turns"]:
-        parts["turns"] = _json_list([row[3] for row in own["turns"]])
-    if verdicts.texts:
-        parts["verdicts"] = _json_list(verdicts.texts)
+    for name in ("turns", "verdicts"):
+        if own[name]:
+            parts[name] = msgspec.Raw(f"[{','.join([row[-1] for row in own[name]])}]".encode())
     if own["notes"]:
         parts["notes"] = [(judge, title, text) for _, judge, _, title, text in own["notes"]]
     for name in ("people", "gold", "seats"):
         if own[name]:
             parts[name] = [row[1:] for row in own[name]]
     return parts
-
-
-def _json_list(texts: Sequence[str]) -> msgspec.Raw:
-    """The JSON of a list of what is JSON already."""
-    return msgspec.Raw(f"[{','.join(texts)}]".encode())
 
 
 def _texts(own: Mapping[str, list[Row]]) -> list[str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.output.report.subjects import QUERY_TIMEOUT_S, Site, run_tags
 from debatebench.query.parquet import write_parquet
@@ -18,9 +19,6 @@ from debatebench.query.safe_query import run_query
 from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.result_formats import render
-
-if TYPE_CHECKING:
-    import duckdb
 
 FOLDER = "marts"
 # Columns that say which runs a row is about. Where only some runs are on the site, a table without any is left out: it

@@ -9,7 +9,9 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import duckdb
 
 from debatebench.query.leaderboard import RATING_MODELS
 from debatebench.query.safe_query import run_query
@@ -18,9 +20,6 @@ from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.result_formats import html_table, render
 from debatebench.shared.visible_text import cut, visible, width
-
-if TYPE_CHECKING:
-    import duckdb
 
 PICTURE = "leaderboard.svg"
 FRAGMENT_FILES = ("leaderboard.html", "leaderboard.md", PICTURE, "leaderboard-badge.svg")

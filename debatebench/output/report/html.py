@@ -15,7 +15,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from debatebench.output.report.page import ColumnFormat, Format
 from debatebench.shared.amounts import amount_decimals
@@ -23,9 +26,6 @@ from debatebench.shared.errors import ConfigError
 from debatebench.shared.files import shown_path
 from debatebench.shared.result_formats import json_text
 from debatebench.shared.visible_text import visible
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 MISSING = "–"
 MINUS = "−"
@@ -210,8 +210,6 @@ def prose(text: str) -> Any:
 
 def environment(files: Mapping[str, Path]) -> Environment:
     """A Jinja environment with the templates of `reports/templates`; every value is made visible, then escaped."""
-    from jinja2 import FunctionLoader, StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     def source(name: str) -> tuple[str, str, Callable[[], bool]] | None:
         path = files.get(f"templates/{name}")
@@ -245,8 +243,6 @@ def read_template(path: Path) -> str:
 
 def render(environment: Environment, template: str, values: Mapping[str, Any]) -> str:
     """Render a template. Raises `ConfigError` when the template cannot be used, whatever its code does."""
-    from jinja2 import TemplateError
-
     try:
         return environment.get_template(template).render(values)
     except (

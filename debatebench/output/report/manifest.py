@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from debatebench.output.report.page import Page
 from debatebench.output.report.subjects import QUERY_TIMEOUT_S, Site, run_tags
 from debatebench.query.safe_query import run_query
@@ -47,8 +49,6 @@ def described(site: Site, files: Mapping[str, Path]) -> dict[str, Any]:
     `files` are those of `reports/`. `data` has the number of rows of each run in each stored table and a hash of them
     that does not depend on their order; views follow from these and from the `sql_models`, whose texts are hashed.
     """
-    import duckdb
-
     return {
         "debatebench": __version__,
         "duckdb": duckdb.__version__,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    import duckdb
 
 VARIABLE = "SOURCE_DATE_EPOCH"
 """The variable of the environment that all programs read for this: https://reproducible-builds.org/specs/."""

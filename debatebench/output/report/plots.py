@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from debatebench.config.setting import Setting, read_file
 from debatebench.output.report.chart_parts import Row, Spec, framed, legend_of, plotly_text, short_text
@@ -22,9 +24,6 @@ from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.visible_text import visible
-
-if TYPE_CHECKING:
-    import duckdb
 
 WIDTH = 700
 """Pixels."""

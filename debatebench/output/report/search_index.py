@@ -74,11 +74,9 @@ class WordIndex:
 
     def add(self, texts: Iterable[str]) -> None:
         """Add the next document."""
-        pieces: set[str] = set()
-        for text in texts:
-            pieces.update(text.split())
+        pieces = set(" ".join(texts).split())
         number = self._count
-        if pieces and len(max(pieces, key=len)) > LONGEST_WORD:
+        if pieces and max(map(len, pieces)) > LONGEST_WORD:
             long = {piece for piece in pieces if len(piece) > LONGEST_WORD}
             pieces -= long
             for word in {word for piece in long for word in words_of(piece)}:

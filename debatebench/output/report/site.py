@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.output.report.chart_parts import AXIS, FRAME
 from debatebench.output.report.choice import (
@@ -39,9 +39,6 @@ from debatebench.shared.activity import doing
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import new_folder_beside, not_written
-
-if TYPE_CHECKING:
-    import duckdb
 
 _VENDORED = ("plotly-cartesian.min.js", "plotly-cartesian.LICENSE.txt")
 
@@ -79,31 +76,28 @@ def build_site(
     whose database has other bytes each time. Raises `UsageError` for an unknown run, `ConfigError` for a file that
     cannot be used.
     """
-    choice = Choice(run_tags, compare, title, front)
-    with attached(database) as con:
-        con.execute("use warehouse")
-        # For its cursors, too.
-        con.execute("set global TimeZone = 'UTC'")
-        close_to_outside(con)
-        site = open_site(
-            con,
-            files,
-            combined(choice, read_choice(files[SITE_FILE]) if SITE_FILE in files else None),
-            now,
-            journals=journals,
-            has_console=wasm is not None,
-            has_downloads=has_downloads,
-        )
+    choice = combined(
+        Choice(run_tags, compare, title, front), read_choice(files[SITE_FILE]) if SITE_FILE in files else None
+    )
+    with open_site(
+        database,
+        files,
+        choice,
+        now,
+        journals=journals,
+        has_console=wasm is not None,
+        has_downloads=has_downloads,
+    ) as site:
         try:
-            with _quicker(site) as stored:
-                _publish(stored, database, files, wasm, out_dir.resolve())
+            _publish(site, database, files, wasm, out_dir.resolve())
         except OSError as error:
             raise not_written(out_dir.resolve(), error) from error
     return out_dir / "index.html"
 
 
+@contextmanager
 def open_site(
-    con: duckdb.DuckDBPyConnection,
+    database: Path,
     files: Mapping[str, Path],
     choice: Choice,
     now: datetime | None = None,
@@ -111,25 +105,32 @@ def open_site(
     journals: Path | None = None,
     has_console: bool = False,
     has_downloads: bool = False,
-) -> Site:
+) -> Iterator[Site]:
     """What `build_site` renders, and raises."""
     pages = load_pages(files)
-    if not has_relation(con, "marts.runs"):
-        raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
-    runs = find_runs(con, wanted_runs(con, choice))
-    return Site(
-        con=con,
-        journals=journals,
-        jinja=environment(files),
-        pages=pages,
-        runs=runs,
-        now=now or data_time(con, [run.tag for run in runs]),
-        front=front_run(con, choice, runs),
-        comparisons=comparisons(con, choice, runs),
-        title=choice.title or "debatebench",
-        has_console=has_console,
-        downloads=mart_queries(con, [run.tag for run in runs]) if has_downloads else {},
-    )
+    with attached(database) as con:
+        con.execute("use warehouse")
+        # For its cursors, too.
+        con.execute("set global TimeZone = 'UTC'")
+        close_to_outside(con)
+        if not has_relation(con, "marts.runs"):
+            raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
+        runs = find_runs(con, wanted_runs(con, choice))
+        site = Site(
+            con=con,
+            journals=journals,
+            jinja=environment(files),
+            pages=pages,
+            runs=runs,
+            now=now or data_time(con, [run.tag for run in runs]),
+            front=front_run(con, choice, runs),
+            comparisons=comparisons(con, choice, runs),
+            title=choice.title or "debatebench",
+            has_console=has_console,
+            downloads=mart_queries(con, [run.tag for run in runs]) if has_downloads else {},
+        )
+        with _quicker(site) as quicker:
+            yield quicker
 
 
 def rendered_files(site: Site, files: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:

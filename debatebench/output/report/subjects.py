@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import duckdb
+from jinja2 import Environment
 
 from debatebench.output.report.page import ForEach, Page
 from debatebench.output.report.stored_once import StoredOnce
 from debatebench.query.left_out import left_out
 from debatebench.query.safe_query import run_query
-
-if TYPE_CHECKING:
-    import duckdb
-    from jinja2 import Environment
 
 QUERY_TIMEOUT_S = 600.0
 

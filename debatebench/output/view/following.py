@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from debatebench.output.report.choice import Choice
 from debatebench.output.report.site import build_site
 from debatebench.output.view.playing import Playing, ProgressFiles
 from debatebench.output.view.standing import Standing, standing_of
@@ -20,14 +22,9 @@ from debatebench.query.safe_query import open_for_query, open_for_reading
 from debatebench.shared.activity import Step, shown_by
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.visible_text import visible
+from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.sources import import_folders, sources
 from debatebench.warehouse.update import update_warehouse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from debatebench.output.report.choice import Choice
-    from debatebench.shared.workspace import Workspace
 
 _LOOK_EVERY_S = 0.5
 # What following may take of a processor's time: after a second of work, it rests for four.

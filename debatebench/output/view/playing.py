@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from debatebench.shared.amounts import amount_text, counted, duration_text, listed
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.json_bytes import from_json
+from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.run_list import is_playing
-
-if TYPE_CHECKING:
-    from debatebench.shared.workspace import Workspace
 
 # A playing process writes its file once a second.
 _FRESH_S = 3.0

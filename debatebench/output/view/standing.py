@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import duckdb
 
 from debatebench.output.view.playing import Facts, cost_text
 from debatebench.query.leaderboard import leaderboard_of
 from debatebench.query.safe_query import run_query
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import duckdb
 
 _RUN = """
 select

@@ -13,9 +13,10 @@ import json
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.config.transcript_layout import Section, read_material, read_transcript, side_of
+from debatebench.config.types import MemberConfig, Pricing
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Request, TimeLimits
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.simulated.judging import (
@@ -29,9 +30,6 @@ from debatebench.providers.simulated.speech import Speaker, Speeches, read_trait
 from debatebench.providers.simulated.swaying import read_susceptibility
 from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig, Pricing
 
 _SOURCE = ReplySource("simulated", reports_usd=True)
 # Accepted by other providers and without effect here; any other unknown name is a typing error.

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
 from debatebench.transform.graph import upstream
 from debatebench.transform.lineage.qualified_query import UntraceableError, qualify_query
 from debatebench.transform.lineage.within_query import LineageNode, Trace
+from debatebench.transform.project import Project
 from debatebench.transform.short_names import short_names
-
-if TYPE_CHECKING:
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
+from debatebench.transform.sql_model import SqlModel
 
 
 def column_lineage(project: Project, name: str) -> LineageNode:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
+from sqlglot import exp
+
+from debatebench.transform.domain import LandedColumn
 from debatebench.transform.graph import upstream
 from debatebench.transform.lineage.passed_on import OutputColumns
+from debatebench.transform.project import Project
 from debatebench.transform.sql_model import MACROS, is_macro_call, syntax_tree
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
-    from debatebench.transform.domain import LandedColumn
-    from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties
 
     Values = Mapping[str, str]
@@ -177,8 +177,6 @@ def values_text(values: Values) -> str:
 
 def _computed(expression: exp.Expr, of_column: Callable[[exp.Column], Sources]) -> Sources:
     """The macro that an expression calls; else None, and what CASE and COALESCE choose among."""
-    from sqlglot import exp
-
     if is_macro_call(expression):
         return (_macro(expression),)
     found: list[Sources] = [_COMPUTED]
@@ -192,8 +190,6 @@ def _computed(expression: exp.Expr, of_column: Callable[[exp.Column], Sources]) 
 
 def _results(expression: exp.Expr) -> Iterator[exp.Expr]:
     """The expressions whose value can be that of a CASE or COALESCE; of any other expression, itself."""
-    from sqlglot import exp
-
     if isinstance(expression, exp.Case):
         inner = [*(each.args["true"] for each in expression.args["ifs"]), expression.args.get("default")]
     elif isinstance(expression, exp.Coalesce):

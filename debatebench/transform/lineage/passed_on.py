@@ -6,10 +6,9 @@ This is all that the inheritance of texts needs of a column's lineage, for a ten
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from sqlglot import exp
+from sqlglot import exp
 
 T = TypeVar("T")
 
@@ -36,8 +35,6 @@ class OutputColumns(Generic[T]):
 
     def of(self, query: exp.Expr, ctes: Mapping[str, Columns[T]] | None = None) -> dict[str, T]:
         """The columns of a query, in order; those that a pattern selects are missing."""
-        from sqlglot import exp
-
         known = dict(ctes or {})
         for cte in query.ctes if isinstance(query, exp.Query) else ():
             name = cte.alias.lower()
@@ -60,7 +57,6 @@ class OutputColumns(Generic[T]):
         return {name: self.merged(found) for name, found in sides.items()}
 
     def _selected(self, select: exp.Select, ctes: Mapping[str, Columns[T]]) -> dict[str, T]:
-        from sqlglot import exp
 
         sources = _Sources(self, select, ctes)
         found: dict[str, T] = {}
@@ -80,7 +76,6 @@ class OutputColumns(Generic[T]):
 
     def of_expression(self, expression: exp.Expr, named: Callable[[exp.Column], T | None]) -> T:
         """What is known of an expression, if `named` is what is known of the columns in it; None if nothing is."""
-        from sqlglot import exp
 
         def of_column(column: exp.Column) -> T:
             found = named(column)
@@ -104,7 +99,6 @@ class _Sources(Generic[T]):
                 self.shared |= {name.name.lower() for name in join.args.get("using") or ()}
 
     def _of(self, source: exp.Expr, ctes: Mapping[str, Columns[T]]) -> Columns[T]:
-        from sqlglot import exp
 
         if source.args.get("pivots"):
             return {}
@@ -121,8 +115,6 @@ class _Sources(Generic[T]):
 
     def _made(self, source: exp.Expr) -> Columns[T]:
         """The columns of VALUES, or of a function that makes rows of its arguments."""
-        from sqlglot import exp
-
         outputs, names = self.outputs, [name.lower() for name in source.alias_column_names]
         if not isinstance(source, exp.Values):
             return dict.fromkeys(names, outputs.of_expression(source, lambda column: None))
@@ -143,8 +135,6 @@ class _Sources(Generic[T]):
 
     def starred(self, star: exp.Expr) -> dict[str, T]:
         """The columns of `*` or `t.*`, with EXCLUDE, REPLACE and RENAME."""
-        from sqlglot import exp
-
         table, options = (star.table.lower(), star.this) if isinstance(star, exp.Column) else ("", star)
         chosen = [self.columns.get(table, {})] if table else list(self.columns.values())
         names = dict.fromkeys(name for columns in chosen for name in columns)
@@ -164,8 +154,6 @@ class _Sources(Generic[T]):
 
 def _in_from(start: exp.Expr, joins: Sequence[exp.Join] | None) -> Iterator[tuple[exp.Expr, exp.Join | None]]:
     """Everything in a FROM, each with the join that adds it."""
-    from sqlglot import exp
-
     for source, join in [(start, None), *((join.this, join) for join in joins or ())]:
         if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Table):
             for inner, inner_join in _in_from(source.this, source.this.args.get("joins")):

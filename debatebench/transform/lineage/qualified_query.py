@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, build_scope
+from sqlglot.tokenizer_core import Token
 
 from debatebench.transform.expansion import CLOSING, OPENING, expand, one_line
+from debatebench.transform.macros import Macro
 from debatebench.transform.sql_model import is_macro_call
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.optimizer.scope import Scope
-    from sqlglot.tokenizer_core import Token
-
-    from debatebench.transform.macros import Macro
 
 # `main.upper(x)` is a function in its schema, and not one applied to a column.
 _SCHEMAS_OF_FUNCTIONS = {"main", "system", "pg_catalog"}
@@ -52,11 +53,6 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
 
     Raises `UntraceableError` for SQL that sqlglot cannot analyse, such as COLUMNS(…) and PIVOT.
     """
-    from sqlglot.dialects.duckdb import DuckDB
-    from sqlglot.errors import SqlglotError
-    from sqlglot.optimizer.qualify import qualify
-    from sqlglot.optimizer.scope import build_scope
-
     schema: dict[str, Any] = {}
     for name, columns in columns_of.items():
         folder, _, table = name.partition(".")
@@ -85,8 +81,6 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
 
 def _check_named(tree: exp.Expr, tokens: Sequence[Token]) -> None:
     """Refuse what makes columns without naming them."""
-    from sqlglot import exp
-
     if tree.find(exp.Columns) is not None:
         raise UntraceableError("COLUMNS(…) hides which columns are selected; name them", _line_of(tokens, "COLUMNS"))
     if any(isinstance(star.parent, exp.Binary) for star in tree.find_all(exp.Star)):
@@ -104,9 +98,6 @@ def _line_of(tokens: Sequence[Token], word: str) -> int | None:
 
 def _name_arguments(tree: exp.Expr) -> None:
     """`x.f(y)` → `f(x, y)`: before the dot, sqlglot takes the names of columns for names of schemas."""
-    from sqlglot import exp
-    from sqlglot.dialects.duckdb import DuckDB
-
     dialect = DuckDB()
     calls = [dot for dot in tree.find_all(exp.Dot, bfs=False) if isinstance(dot.expression, exp.Func | exp.Window)]
     # The innermost call first: `x.f().g()` is a call of g on a call of f.
@@ -128,8 +119,6 @@ def _name_arguments(tree: exp.Expr) -> None:
 
 def _variables_around(node: exp.Expr) -> set[str]:
     """The variables of all lambdas that a node is in."""
-    from sqlglot import exp
-
     found: set[str] = set()
     around = node.find_ancestor(exp.Lambda)
     while around is not None:
@@ -140,8 +129,6 @@ def _variables_around(node: exp.Expr) -> set[str]:
 
 def _write_out(tree: exp.Expr, macros: Mapping[str, Macro]) -> None:
     """Replace every macro call by the macro's formula."""
-    from sqlglot.dialects.duckdb import DuckDB
-
     dialect = DuckDB()
     outermost = tree.walk(prune=is_macro_call)
     for call in [node for node in outermost if is_macro_call(node)]:
@@ -151,8 +138,6 @@ def _write_out(tree: exp.Expr, macros: Mapping[str, Macro]) -> None:
 
 def output_names(query: exp.Expr) -> list[str]:
     """The columns of a query; columns that a UNION BY NAME adds come after those of its left side."""
-    from sqlglot import exp
-
     if isinstance(query, exp.SetOperation) and query.args.get("by_name"):
         sides = [output_names(query.this), output_names(query.expression)]
         return list(dict.fromkeys([name for side in sides for name in side]))
@@ -161,8 +146,6 @@ def output_names(query: exp.Expr) -> list[str]:
 
 def _written(sql: str, tokens: Sequence[Token], tree: exp.Expr) -> dict[tuple[int, str], Written]:
     """(SELECT, column) → its expression: what stands in its item of the list before the column's name."""
-    from sqlglot import exp
-
     places = {token.start: place for place, token in enumerate(tokens)}
     starts = _item_starts(tokens)
     found: dict[tuple[int, str], Written] = {}

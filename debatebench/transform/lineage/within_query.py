@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
+from typing import Literal, Protocol, TypeGuard
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
 
 from debatebench.transform.lineage.qualified_query import QualifiedQuery, Written, output_names
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.optimizer.scope import Scope
-
-    from debatebench.transform.sql_model import SqlModel
+from debatebench.transform.sql_model import SqlModel
 
 _MOST_SHOWN = 3
 
@@ -105,7 +103,6 @@ class Trace:
         return self._done[key]
 
     def _column(self, scope: Scope, column: str) -> LineageNode:
-        from sqlglot import exp
 
         query, inner = scope.expression, scope.sources.get("")
         if isinstance(query, exp.SetOperation):
@@ -148,8 +145,6 @@ class Trace:
 
     def _named(self, scope: Scope, column: str) -> Written | None:
         """Where the file names a column that is only passed on; stars on the way are followed."""
-        from sqlglot import exp
-
         written = self.query.written.get((id(scope.expression), column))
         if written is not None:
             return written
@@ -185,8 +180,6 @@ class Trace:
 
     def _sources_of(self, scope: Scope, expression: exp.Expr) -> Iterator[LineageNode]:
         """Everything that an expression in `scope` is computed from."""
-        from sqlglot import exp
-
         parts = list(expression.walk(bfs=False, prune=lambda each: isinstance(each, exp.Query)))
         for node in parts:
             if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
@@ -202,8 +195,6 @@ class Trace:
 
     def _source_of(self, scope: Scope, column: exp.Column) -> Iterator[LineageNode]:
         """The column that a name in an expression refers to; if sqlglot does not know it, all rows of what is read."""
-        from sqlglot import exp
-
         source = _read_from(scope, column)
         if source is not None and not isinstance(source, exp.Table):
             if (id(source), column.name) not in self._open:
@@ -224,8 +215,6 @@ class Trace:
 
     def _nested(self, scope: Scope, query: exp.Expr) -> Iterator[LineageNode]:
         """A query inside an expression: its columns, or for EXISTS its rows."""
-        from sqlglot import exp
-
         inner = next((each for each in scope.subquery_scopes if each.expression is query.unnest()), None)
         if inner is None:
             return
@@ -237,8 +226,6 @@ class Trace:
 
     def rows_of(self, scope: Scope) -> tuple[LineageNode, ...]:
         """The relations whose rows make the rows of a query."""
-        from sqlglot import exp
-
         found: list[LineageNode] = []
         seen: set[int] = set()
         open_sources: list[Scope | exp.Table] = [scope]
@@ -255,8 +242,6 @@ class Trace:
 
 def _named_columns(expression: exp.Expr) -> Sequence[exp.Column]:
     """A single column, or the columns that a join with USING merges; none for any other expression."""
-    from sqlglot import exp
-
     # For a column `x` of `a join b using (x)` sqlglot writes `coalesce(a.x, b.x)`.
     parts = [expression.this, *expression.expressions] if isinstance(expression, exp.Coalesce) else [expression]
     columns = [each for each in parts if isinstance(each, exp.Column) and not isinstance(each.this, exp.Star)]
@@ -273,8 +258,6 @@ def _read_from(scope: Scope, column: exp.Column) -> Scope | exp.Table | None:
 
 def _is_function(source: Scope | exp.Table | None) -> TypeGuard[exp.Table]:
     """Whether it is a function that makes rows from its arguments, such as `unnest(…)`."""
-    from sqlglot import exp
-
     return isinstance(source, exp.Table) and not source.db
 
 
@@ -284,8 +267,6 @@ def _dotted(table: exp.Table) -> str:
 
 def _label(scope: Scope) -> str:
     """The name of the CTE or derived table that a scope is."""
-    from sqlglot import exp
-
     node: exp.Expr | None = scope.expression
     while node is not None:
         if isinstance(node, exp.CTE | exp.Subquery | exp.UDTF) and node.alias:

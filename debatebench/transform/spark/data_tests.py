@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.activity import doing
 from debatebench.shared.errors import SqlModelError, UsageError
+from debatebench.transform.project import Project
 from debatebench.transform.spark.relations import relations
+from debatebench.transform.spark.session import reason
 from debatebench.transform.spark.state import read_state
 from debatebench.transform.spark.target import Target
 from debatebench.transform.spark.translated_queries import TranslatedQueries
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.data_tests import TestResult, all_placed_tests, result_of_pass, tested_relation
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
 _SHOWN_ROWS = 5
 _JOBS_AT_ONCE = 4
@@ -107,7 +107,6 @@ class _Tests:
         return replace(result, **found, seconds=perf_counter() - started)
 
     def _rows(self, sql: str, reads: list[str], file: Path) -> list[Any]:
-        from debatebench.transform.spark.session import reason
 
         rows = self.queries.rows(sql, reads, (), file)
         try:

@@ -12,6 +12,7 @@ from debatebench.shared.activity import doing
 from debatebench.shared.errors import SqlDataError, SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.build_state import inputs_sha256
+from debatebench.transform.project import Project
 from debatebench.transform.scope import scopes
 from debatebench.transform.spark.family_build import PACKED, REPORT, Recipe, packed_family
 from debatebench.transform.spark.relations import Relation, relations
@@ -23,7 +24,6 @@ from debatebench.transform.spark.translated_queries import TranslatedQueries
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from debatebench.transform.project import Project
 
 # Jobs that write small tables mostly wait for Spark's planner, so several are planned at once.
 _JOBS_AT_ONCE = 4

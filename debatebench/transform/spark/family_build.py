@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier, quoted_text
+from debatebench.transform.domain import Domain
 from debatebench.transform.empty_warehouse import columns_of, create, empty_warehouse
+from debatebench.transform.macros import Macro
 from debatebench.transform.spark.relations import carried_query
-from debatebench.transform.spark.source import local_path, opened
+from debatebench.transform.spark.source import Family, LandedFile, local_path, opened
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
-    from debatebench.transform.domain import Domain
-    from debatebench.transform.macros import Macro
-    from debatebench.transform.spark.source import Family, LandedFile
-    from debatebench.transform.sql_model import SqlModel
 
 PACKED = "model string, row_count bigint, packed binary"
 """What a task returns; a row whose model is `REPORT` has a JSON object instead of rows."""
@@ -52,8 +52,6 @@ class Recipe:
 
 def packed_family(recipe: Recipe, family: Family) -> Iterator[pa.RecordBatch]:
     """The rows of every kept SQL model of a family, and at the end a report: `{"parts": …, "rows": …}` or `error`."""
-    import duckdb
-
     rows: dict[str, dict[str, int]] = {}
     report: dict[str, Any] = {"parts": family.parts, "rows": rows}
     with tempfile.TemporaryDirectory(prefix=f"debatebench-worker-{os.getpid()}-", dir=_local_folder()) as folder:

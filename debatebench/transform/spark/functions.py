@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
+from debatebench.transform.domain import PythonFunctions, Signed
 from debatebench.transform.spark.translation import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from sqlglot import exp
-
-    from debatebench.transform.domain import PythonFunctions, Signed
 
 
 def register_functions(session: SparkSession, functions: PythonFunctions, names: Iterable[str]) -> None:
@@ -61,8 +61,6 @@ def _number(value: Any, kind: str) -> Any:
 
 def _fitted(value: Any, kind: exp.DataType) -> Any:
     """A result as its declared type, through lists and structs."""
-    from sqlglot import exp
-
     if value is None:
         return None
     if kind.is_type(exp.DType.STRUCT):
@@ -78,8 +76,6 @@ def _fitted(value: Any, kind: exp.DataType) -> Any:
 
 def spark_type(data_type: str) -> str:
     """A DuckDB type as Spark writes it: JSON is text, and a HUGEINT a decimal of 38 digits."""
-    from sqlglot import exp
-
     names = {exp.DType.JSON: "STRING", exp.DType.INT128: "DECIMAL(38, 0)"}
 
     def replaced(node: exp.Expr) -> exp.Expr:
@@ -91,6 +87,5 @@ def spark_type(data_type: str) -> str:
 
 
 def _type(data_type: str) -> exp.DataType:
-    from sqlglot import exp
 
     return exp.DataType.build(data_type, dialect="duckdb")

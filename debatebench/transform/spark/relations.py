@@ -7,15 +7,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import duckdb
+
 from debatebench.shared.carried_types import cast, type_in_arrow
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier
 from debatebench.transform.empty_warehouse import columns_of, create, empty_warehouse
+from debatebench.transform.project import Project
 
 if TYPE_CHECKING:
-    import duckdb
     from pyspark.sql.types import StructType
-
-    from debatebench.transform.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,6 @@ class Relation:
 
 def relations(project: Project) -> dict[str, Relation]:
     """The columns of every SQL model, found by creating all of them without a row."""
-    import duckdb
     from pyspark.sql.pandas.types import from_arrow_schema
 
     with closing(duckdb.connect(config={**NO_EXTENSIONS, "threads": 1})) as con:

@@ -11,19 +11,21 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import UnsupportedError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.simplify import simplify
+
 from debatebench.transform.lineage.qualified_query import output_names
 from debatebench.transform.spark.typed_query import is_list, name_of
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     Rewrite = Callable[[Any], exp.Expr]
 
 
 def rewritten(tree: exp.Query) -> exp.Query:
     """The tree with all rewrites applied to it, inner expressions first."""
-    from sqlglot import exp
-
     by_class, root = _by_class(), exp.Subquery(this=tree)
     for node in reversed(list(tree.walk(bfs=False))):
         rewrite = by_class.get(type(node)) or _BY_NAME.get(name_of(node))
@@ -39,8 +41,6 @@ def rewritten(tree: exp.Query) -> exp.Query:
 
 def spark(text: str, **parts: exp.Expr | None) -> exp.Expr:
     """The expression that `text` is in Spark's SQL, with `parts` in the places of `:name`."""
-    from sqlglot import exp
-
     return exp.replace_placeholders(
         _template(text).copy(), **{name: each.copy() for name, each in parts.items() if each}
     )
@@ -48,13 +48,11 @@ def spark(text: str, **parts: exp.Expr | None) -> exp.Expr:
 
 @cache
 def _template(text: str) -> exp.Expr:
-    import sqlglot
 
     return sqlglot.parse_one(text, dialect="spark")
 
 
 def _spark_type(data_type: exp.DataType | None) -> exp.DataType:
-    from sqlglot import exp
 
     is_known = data_type is not None and not data_type.is_type(exp.DType.UNKNOWN, exp.DType.NULL)
     return data_type.copy() if is_known and data_type else exp.DataType.build("double")
@@ -70,8 +68,6 @@ def _is_decimal(node: exp.Expr) -> bool:
 
 def _is_real(node: exp.Expr) -> bool:
     """Whether a number is a double; sqlglot takes `0.5` and what is computed from it for one, too."""
-    from sqlglot import exp
-
     if not _is(node, "DOUBLE", "FLOAT"):
         return False
     if isinstance(node, exp.Literal):
@@ -85,7 +81,6 @@ def _is_real(node: exp.Expr) -> bool:
 
 
 def _as_double(node: exp.Expr) -> exp.Expr:
-    from sqlglot import exp
 
     if isinstance(node, exp.Cast) and node.to.is_type("double"):
         return node.copy()
@@ -98,8 +93,6 @@ _REPEATED = 20
 
 def _is_never_zero(node: exp.Expr) -> bool:
     """Whether a divisor is null instead of zero, or a number other than zero."""
-    from sqlglot import exp
-
     node = node.unnest()
     while isinstance(node, exp.Cast | exp.Paren):
         node = node.this
@@ -110,8 +103,6 @@ def _is_never_zero(node: exp.Expr) -> bool:
 
 def division(node: exp.Div) -> exp.Expr:
     """`a / b` is a quotient of doubles; Spark divides decimals as decimals and rounds, and refuses zero."""
-    from sqlglot import exp
-
     left, right = _as_double(node.this), _as_double(node.expression)
     quotient = exp.Paren(this=exp.Div(this=left, expression=right, typed=False, safe=False))
     if _is_never_zero(node.expression):
@@ -134,8 +125,6 @@ def length(node: exp.Length) -> exp.Expr:
 
 def subscript(node: exp.Bracket) -> exp.Expr:
     """`x[i]` is null outside the list and counts from 1; in Spark it fails and counts from 0."""
-    from sqlglot import exp
-
     (index,) = node.expressions
     if isinstance(index, exp.Slice):
         return _slice(node.this, index.this or exp.Literal.number(1), index.expression)
@@ -147,9 +136,6 @@ def subscript(node: exp.Bracket) -> exp.Expr:
 
 def _as_written(node: exp.Bracket, index: exp.Expr) -> exp.Expr:
     """The index of a subscript; sqlglot took 1 from it where it saw an integer, without the types of columns."""
-    from sqlglot import exp
-    from sqlglot.optimizer.simplify import simplify
-
     is_list_or_column = _type_without_columns(node.this).is_type(exp.DType.UNKNOWN, exp.DType.ARRAY)
     if is_list_or_column and _type_without_columns(index).is_type(*exp.DataType.INTEGER_TYPES):
         index = simplify(exp.Add(this=exp.paren(index.copy()), expression=exp.Literal.number(1)))
@@ -158,8 +144,6 @@ def _as_written(node: exp.Bracket, index: exp.Expr) -> exp.Expr:
 
 def _type_without_columns(node: exp.Expr) -> exp.Expr:
     """A copy with the types that sqlglot found while it parsed."""
-    from sqlglot.optimizer.annotate_types import annotate_types
-
     bare = node.copy()
     for each in bare.walk():
         each.type = None
@@ -227,8 +211,6 @@ def list_distinct(node: exp.ArrayDistinct) -> exp.Expr:
 
 def list_concat(node: exp.ArrayConcat) -> exp.Expr:
     """A null instead of a list is an empty list; in Spark it makes the whole null."""
-    from sqlglot import exp
-
     parts = [spark("coalesce(:x, array())", x=each) for each in (node.this, *node.expressions)]
     return exp.func("concat", *parts, dialect="spark")
 
@@ -249,8 +231,6 @@ def strlen(node: exp.Anonymous) -> exp.Expr:
 
 def series(node: exp.GenerateSeries) -> exp.Expr:
     """A range whose end is before its start is empty; Spark's `sequence` counts backwards."""
-    from sqlglot import exp
-
     start, end = node.args["start"], node.args["end"]
     step = node.args.get("step")
     if node.args.get("is_end_exclusive"):
@@ -271,8 +251,6 @@ def series(node: exp.GenerateSeries) -> exp.Expr:
 
 def json_text(node: exp.JSONExtractScalar) -> exp.Expr:
     """A path that is computed may name keys as `."key"`; Spark reads `['key']`."""
-    from sqlglot import exp
-
     path = node.expression
     if isinstance(path, exp.JSONPath | exp.Literal):
         return node
@@ -282,8 +260,6 @@ def json_text(node: exp.JSONExtractScalar) -> exp.Expr:
 
 def percentile(node: exp.PercentileCont) -> exp.Expr:
     """`quantile_cont(x, 0.9)` interpolates in doubles, which Spark calls `percentile`; in decimals it rounds."""
-    from sqlglot.errors import UnsupportedError
-
     if _is_decimal(node.this):
         raise UnsupportedError("quantile_cont of decimals rounds in its own way; cast its argument to double")
     return spark("percentile(:x, :p)", x=_as_double(node.this), p=node.expression)
@@ -291,8 +267,6 @@ def percentile(node: exp.PercentileCont) -> exp.Expr:
 
 def average(node: exp.Avg) -> exp.Expr:
     """The mean of decimals is a double; in Spark a decimal with four digits more."""
-    from sqlglot import exp
-
     return node if _is_real(node.this) or isinstance(node.this, exp.Distinct) else exp.Avg(this=_as_double(node.this))
 
 
@@ -326,8 +300,6 @@ def _upper_half(x: float) -> float:
 
 def joined(node: exp.Concat) -> exp.Expr:
     """A null is an empty text among texts; Spark would read the empty text as the number that is null."""
-    from sqlglot import exp
-
     parts = [each if _is(each, "TEXT", "VARCHAR") else exp.cast(each.copy(), "text") for each in node.expressions]
     node.set("expressions", parts)
     return node
@@ -338,9 +310,6 @@ def pattern(node: exp.RegexpReplace | exp.RegexpLike | exp.RegexpExtract) -> exp
 
     Without the flag `g` only the first match is replaced; Spark replaces all.
     """
-    from sqlglot import exp
-    from sqlglot.errors import UnsupportedError
-
     flag = next((node.args[name] for name in ("modifiers", "flag", "parameters") if node.args.get(name)), None)
     flags = "" if flag is None else flag.name
     if not isinstance(node.expression, exp.Literal) or not set(flags) <= set("cgis"):
@@ -369,8 +338,6 @@ _GROUP = re.compile(r"\\([0-9])")
 
 def by_name(node: exp.Union) -> exp.Expr:
     """`union by name` matches columns by name, and fills in nulls; Spark has only the one by position."""
-    from sqlglot import exp
-
     if not node.args.get("by_name"):
         return node
     names = output_names(node)
@@ -389,8 +356,6 @@ def casted(node: exp.Cast) -> exp.Expr:
     A double as a decimal is rounded after it is multiplied by a power of ten; Spark rounds the digits that it shows.
     JSON text as a struct or a list is read; Spark has a function for it.
     """
-    from sqlglot import exp
-
     if node.to.is_type(*exp.DataType.NESTED_TYPES) and _is(node.this, "JSON", "TEXT", "VARCHAR"):
         return spark("from_json(:x, :schema)", x=node.this, schema=exp.Literal.string(node.to.sql("spark")))
     if node.to.is_type(*exp.DataType.INTEGER_TYPES):
@@ -406,8 +371,6 @@ def casted(node: exp.Cast) -> exp.Expr:
 
 def named_window(node: exp.Window) -> exp.Expr:
     """`over w - x` subtracts x; Spark reads `w - x` as one name with a hyphen that needs quotes."""
-    from sqlglot import exp
-
     return exp.Paren(this=node.copy()) if node.args.get("alias") else node
 
 
@@ -422,8 +385,6 @@ def list_of(node: exp.ArrayAgg) -> exp.Expr:
 
     So structs of value and keys are collected, which are never null, sorted, and the values taken out of them.
     """
-    from sqlglot import exp
-
     value, keys, is_distinct = node.this, [], False
     if isinstance(value, exp.Order):
         value, keys = value.this, value.expressions
@@ -479,8 +440,6 @@ def _comparison(keys: list[exp.Ordered]) -> exp.Expr:
 
 def qualified(node: exp.Select) -> exp.Expr:
     """Before version 4.2, Spark has no QUALIFY: its windows become columns of a subquery, with what it compares."""
-    from sqlglot import exp
-
     condition = node.args.get("qualify")
     if condition is None:
         return node
@@ -503,8 +462,6 @@ def qualified(node: exp.Select) -> exp.Expr:
 
 def zipped(node: exp.Select) -> exp.Select:
     """Lists that are unnested side by side become columns of the same rows; Spark allows one such list in a SELECT."""
-    from sqlglot import exp
-
     made = [
         each
         for item in node.expressions
@@ -539,15 +496,12 @@ def select(node: exp.Select) -> exp.Expr:
 
 
 def _is_moved(node: exp.Expr) -> bool:
-    from sqlglot import exp
 
     return isinstance(node, exp.Window | exp.Column)
 
 
 def extreme(node: exp.ArgMax | exp.ArgMin) -> exp.Expr:
     """`arg_max(x, y)` leaves out rows where either is null; Spark takes a null x."""
-    from sqlglot import exp
-
     new = node.copy()
     kept = exp.and_(node.this.is_(exp.null()).not_(), node.expression.is_(exp.null()).not_())
     if isinstance(node.parent, exp.Filter):
@@ -558,8 +512,6 @@ def extreme(node: exp.ArgMax | exp.ArgMin) -> exp.Expr:
 
 def lambda_index(node: exp.Transform | exp.ArrayFilter) -> exp.Expr:
     """The second variable of a lambda counts from 1; in Spark from 0."""
-    from sqlglot import exp
-
     function = node.expression
     if isinstance(function, exp.Lambda) and len(function.expressions) == 2:
         name = function.expressions[1].name
@@ -571,8 +523,6 @@ def lambda_index(node: exp.Transform | exp.ArrayFilter) -> exp.Expr:
 
 def log_gamma(node: exp.Anonymous) -> exp.Expr:
     """Spark has no `lgamma`; Stirling's series, at 10 or more to 14 digits, is the same for an argument above 0."""
-    from sqlglot import exp
-
     inside = (
         "(z - 0.5D) * ln(z) - z + 0.9189385332046727418D + 1D / (12D * z) - 1D / (360D * power(z, 3D)) "
         "+ 1D / (1260D * power(z, 5D)) - 1D / (1680D * power(z, 7D)) + 1D / (1188D * power(z, 9D))"
@@ -603,7 +553,6 @@ def not_a_number(node: exp.IsNan) -> exp.Expr:
 
 @cache
 def _by_class() -> dict[type[exp.Expr], Rewrite]:
-    from sqlglot import exp
 
     return {
         exp.Div: division,

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
+from debatebench.transform.domain import Domain
 from debatebench.transform.scope import families
 from debatebench.transform.spark.session import reason
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from debatebench.transform.domain import Domain
 
 _BLOCK = 1 << 20
 # DuckDB needs about as long for so much Parquet as for its plans.

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.expansion import expand
+from debatebench.transform.project import Project
 from debatebench.transform.spark.functions import register_functions
 from debatebench.transform.spark.session import reason
 from debatebench.transform.spark.translation import spark_query
+from debatebench.transform.sql_model import SqlModel
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame
 
-    from debatebench.transform.project import Project
     from debatebench.transform.spark.relations import Relation
     from debatebench.transform.spark.target import Target
-    from debatebench.transform.sql_model import SqlModel
 
 
 class TranslatedQueries:
@@ -43,9 +45,6 @@ class TranslatedQueries:
 
     def rows(self, sql: str, reads: Collection[str], functions: Collection[str], file: Path) -> DataFrame:
         """The rows of a query of `file` that reads these SQL models and calls these functions."""
-        from sqlglot import exp, parse_one
-        from sqlglot.errors import SqlglotError
-
         spark, called = self._target.spark, self._project.domain.functions
         for name in reads:
             if name not in self._viewed:

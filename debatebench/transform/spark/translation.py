@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel
 
 from debatebench.transform.spark.typed_query import Columns, Returns, typed_query
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 SETTINGS: Mapping[str, str] = {
     # Errors where DuckDB has errors, instead of nulls.
@@ -39,10 +39,6 @@ def spark_query(
     Raises `sqlglot.errors.SqlglotError` for what sqlglot cannot analyse, and its subclass `UnsupportedError` for what
     cannot be written for Spark.
     """
-    from sqlglot import exp
-    from sqlglot.dialects.spark import Spark
-    from sqlglot.errors import ErrorLevel
-
     from debatebench.transform.spark.rewrites import rewritten
 
     tree = typed_query(model_query, columns, returns or {})

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.optimizer.annotate_types import TypeAnnotator
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.optimizer.annotate_types import TypeAnnotator
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
 
 Columns = Mapping[str, Mapping[str, str]]
 """Dotted name of a relation → column → DuckDB type, in the order of the columns."""
@@ -23,11 +25,6 @@ Returns = Mapping[str, str]
 
 def typed_query(query: exp.Query, columns: Columns, returns: Returns) -> exp.Query:
     """A copy of `query`, a query in DuckDB's dialect without macros, with types where they can be known."""
-    from sqlglot.dialects.duckdb import DuckDB
-    from sqlglot.optimizer.annotate_types import TypeAnnotator
-    from sqlglot.optimizer.qualify import qualify
-    from sqlglot.schema import MappingSchema
-
     dialect = DuckDB()
     tables: dict[str, Any] = {}
     for relation, types in columns.items():
@@ -47,8 +44,6 @@ def typed_query(query: exp.Query, columns: Columns, returns: Returns) -> exp.Que
 
 def _with_lists(query: exp.Query) -> exp.Query:
     """`from range(1, 9) as r(i)` → `from (select unnest(range(1, 9)) as i) as r`, whose column has a type."""
-    from sqlglot import exp
-
     for table in list(query.find_all(exp.Table)):
         if isinstance(table.this, exp.GenerateSeries):
             own = "range" if table.this.args.get("is_end_exclusive") else "generate_series"
@@ -60,22 +55,17 @@ def _with_lists(query: exp.Query) -> exp.Query:
 
 @cache
 def _type(data_type: str) -> exp.DataType:
-    from sqlglot import exp
 
     return exp.DataType.build(data_type, dialect="duckdb")
 
 
 def name_of(call: exp.Expr) -> str:
     """The name of a function that sqlglot has no class for, in lower case; empty for anything else."""
-    from sqlglot import exp
-
     return call.name.lower() if isinstance(call, exp.Anonymous) else ""
 
 
 def is_list(node: exp.Expr) -> bool:
     """Whether the expression is known to be a list."""
-    from sqlglot import exp
-
     return node.is_type(exp.DType.ARRAY, exp.DType.LIST)
 
 
@@ -89,8 +79,6 @@ def element(node: exp.Expr | None) -> exp.DataType | None:
 
 def _rules(returns: Mapping[str, str]) -> dict[Any, Any]:
     """What sqlglot's annotator does not know about DuckDB: lambdas, functions of lists, Python functions."""
-    from sqlglot import exp
-    from sqlglot.dialects.duckdb import DuckDB
 
     def rule(annotate: Callable[[TypeAnnotator, Any], None]) -> dict[str, Any]:
         return {"annotator": annotate}
@@ -130,7 +118,6 @@ def _integers(annotator: TypeAnnotator, node: exp.Expr) -> None:
 
 
 def _bracket(annotator: TypeAnnotator, node: exp.Bracket) -> None:
-    from sqlglot import exp
 
     if node.this.is_type(exp.DType.MAP) and node.this.type and len(node.this.type.expressions) == 2:
         annotator._set_type(node, node.this.type.expressions[1])
@@ -144,7 +131,6 @@ def _filter(annotator: TypeAnnotator, node: exp.ArrayFilter) -> None:
 
 
 def _transform(annotator: TypeAnnotator, node: exp.Transform) -> None:
-    from sqlglot import exp
 
     _bind(annotator, node)
     body = node.expression.this
@@ -156,8 +142,6 @@ def _transform(annotator: TypeAnnotator, node: exp.Transform) -> None:
 
 def _bind(annotator: TypeAnnotator, node: exp.Expr) -> None:
     """Give the variables of the lambda their types, and with them its body."""
-    from sqlglot import exp
-
     function = node.expression
     if not isinstance(function, exp.Lambda) or (item := element(node.this)) is None:
         return
@@ -173,8 +157,6 @@ def _bind(annotator: TypeAnnotator, node: exp.Expr) -> None:
 
 def _is_variable(name: exp.Identifier) -> bool:
     """Whether a name in a lambda can be its variable: it is no field, and no part of a column."""
-    from sqlglot import exp
-
     parent = name.parent
     if isinstance(parent, exp.Dot):
         return parent.this is name
@@ -200,7 +182,6 @@ def _of_list_function(call: exp.Anonymous) -> exp.DataType | None:
 
 
 def _summed(item: exp.DataType | None) -> exp.DataType | None:
-    from sqlglot import exp
 
     if item is None:
         return None

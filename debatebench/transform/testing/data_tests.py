@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import duckdb
 
 from debatebench.shared.activity import doing
 from debatebench.shared.errors import SqlModelError
@@ -20,20 +22,13 @@ from debatebench.shared.visible_text import visible
 from debatebench.transform.broken import broken_among
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import actual_columns, columns_of_all, contract_breaches, description_gaps
-from debatebench.transform.lineage.descriptions import descriptions_of
-from debatebench.transform.macros import select_macros
+from debatebench.transform.lineage.descriptions import Descriptions, descriptions_of
+from debatebench.transform.macros import Macro, select_macros
 from debatebench.transform.one_query import check_query, execute_one
+from debatebench.transform.project import Project
+from debatebench.transform.sql_model import SingularTest, SqlModel
 from debatebench.transform.stored_views import stored_views
-from debatebench.transform.testing.generic_tests import Finite, uncertainty_tests
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.transform.lineage.descriptions import Descriptions
-    from debatebench.transform.macros import Macro
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SingularTest, SqlModel
-    from debatebench.transform.testing.generic_tests import GenericTest
+from debatebench.transform.testing.generic_tests import Finite, GenericTest, uncertainty_tests
 
 _SHOWN_ROWS = 5
 _DOTTED = re.compile(r"\b\w+\.\w+\b")
@@ -81,8 +76,6 @@ def _cell(value: Any) -> str:
 
 def run_test(result: TestResult, difference: Callable[[], Mapping[str, Any]]) -> TestResult:
     """Run one test. `result` is that of a pass, and `difference` returns what is different, if anything."""
-    import duckdb
-
     started = time.perf_counter()
     try:
         found = difference()
@@ -176,7 +169,6 @@ class _Test:
 
 def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyConnection) -> TestResult:
     """Run one test on the stored rows. A test that fails to run there runs on the warehouse itself, for its message."""
-    import duckdb
 
     def difference() -> Mapping[str, Any]:
         try:
@@ -278,8 +270,6 @@ class _Scan:
 
     def passes(self, number: int, con: duckdb.DuckDBPyConnection) -> bool:
         """Whether the scan shows that this test passes; if one of the tests is broken, it shows nothing for any."""
-        import duckdb
-
         if self._passing is None:
             self._passing = set()
             with suppress(duckdb.Error, SqlModelError):

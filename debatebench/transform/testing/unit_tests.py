@@ -14,23 +14,22 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from debatebench.shared.activity import each_of
 from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_identifier
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
-from debatebench.transform.macros import select_macros
+from debatebench.transform.macros import Macro, select_macros
 from debatebench.transform.one_query import execute_one
+from debatebench.transform.project import Project
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.data_tests import TestResult, run_test
 
 if TYPE_CHECKING:
-    import duckdb
-
-    from debatebench.transform.macros import Macro
-    from debatebench.transform.project import Project
     from debatebench.transform.properties import LocatedTest, MacroTest, UnitTest
-    from debatebench.transform.sql_model import SqlModel
 
 Row = tuple[Any, ...]
 
@@ -49,8 +48,6 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     the `data_type`s in the YAML; columns left out of a row are null; an input left out is empty. Only columns of the
     expected rows are compared, in any order of rows, doubles to nine digits.
     """
-    import duckdb
-
     models, functions = project.models, project.domain.functions
     chosen = set(project.select(select))
     units = [unit for unit in project.unit_tests if unit.tested in chosen]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.shared.files import shown_path
+from debatebench.transform.project import Project
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.data_tests import TestResult, failed, run_test
-
-if TYPE_CHECKING:
-    from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
 # In prose, a name is in backquotes.
 _DOTTED = re.compile(r"(?<![\w.`])[a-z]\w*\.\w+_v[1-9]\d*\b", re.IGNORECASE)
