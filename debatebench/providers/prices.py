@@ -45,21 +45,19 @@ def priced(completion: Completion, pricing: Pricing | None) -> Cost:
         return Cost(reason="no usage")
     cached, written = completion.cached_tokens or 0, completion.cache_write_tokens or 0
     thinking = completion.reasoning_tokens or 0 if prices.reasoning is not None else 0
+    cost = prices.request + (completion.prompt_tokens - cached - written) * prices.prompt
+    cost += (completion.completion_tokens - thinking) * prices.completion
     parts = (
-        (completion.prompt_tokens - cached - written, prices.prompt, "prompt"),
         (cached, prices.cached_prompt, "cached_prompt"),
         (written, prices.cache_write, "cache_write"),
-        (completion.completion_tokens - thinking, prices.completion, "completion"),
         (thinking, prices.reasoning, "reasoning"),
         (completion.audio_tokens or 0, None, "audio"),
     )
-    cost = prices.request
     for tokens, price, kind in parts:
-        if not tokens:
-            continue
-        if price is None:
+        if tokens and price is None:
             return Cost(reason=f"no price of {kind} tokens")
-        cost += tokens * price
+        if tokens and price is not None:
+            cost += tokens * price
     # An amount larger than any column holds comes from implausible token counts.
     return Cost(cost, "estimated") if cost <= MOST_MONEY else Cost(reason="more tokens than can be priced")
 
