@@ -713,7 +713,9 @@ def test_a_judges_answer(judged: dict[str, Verdict], row: str, text: str, is_val
 def test_hostile_characters_of_a_judge_go_through_journal_and_landing(tmp_path: Path):
     import duckdb
 
-    from debatebench.landing.land import create_raw_tables, land_records
+    from imported import land_records
+
+    from debatebench.landing.land import create_raw_tables
 
     hostile = "\ud800 \x00 \u202e <script>"
 
