@@ -712,7 +712,6 @@ def test_a_judges_answer(judged: dict[str, Verdict], row: str, text: str, is_val
 
 def test_hostile_characters_of_a_judge_go_through_journal_and_landing(tmp_path: Path):
     import duckdb
-
     from imported import land_records
 
     from debatebench.landing.land import create_raw_tables
