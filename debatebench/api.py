@@ -16,8 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import duckdb
-
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.relations import Relation, read_relations
 from debatebench.query.run_tags import pick_run_tag
@@ -30,20 +28,20 @@ from debatebench.query.safe_query import (
     run_query,
     search_path_of,
 )
-from debatebench.query.sql_project import load_project
 from debatebench.shared.amounts import counted, did_you_mean, listed
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
-from debatebench.transform.build_state import BuiltModel, read_builds
-from debatebench.transform.project import Project
-from debatebench.transform.sql_model import SqlModel
-from debatebench.warehouse.up_to_date import check_fits
 
 if TYPE_CHECKING:
+    import duckdb
+
     from debatebench.query.comparison import Comparison
     from debatebench.query.one_debate import StoredDebate
+    from debatebench.transform.build_state import BuiltModel
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.lineage.within_query import LineageNode
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["ColumnInfo", "ModelInfo", "QueryResult", "RunInfo", "Warehouse", "open"]
 
@@ -201,6 +199,8 @@ class Warehouse:
 
     def _check_fits(self) -> UsageError | None:
         """Warn if the warehouse does not fit its SQL models; returns why, if it lacks some of this version."""
+        from debatebench.warehouse.up_to_date import check_fits
+
         workspace = self._workspace
         if workspace is None:
             return None
@@ -392,6 +392,7 @@ class Warehouse:
 
     @cached_property
     def _builds(self) -> dict[str, BuiltModel]:
+        from debatebench.transform.build_state import read_builds
 
         with sql_errors(), closing(self._cursor()) as con:
             return read_builds(con)
@@ -399,6 +400,7 @@ class Warehouse:
     @cached_property
     def _project(self) -> Project:
         """The SQL models of the workspace that contains the file, else the packaged ones."""
+        from debatebench.query.sql_project import load_project
         from debatebench.transform.parse_cache import recall_parsed
 
         with sql_errors(), closing(self._cursor()) as con:
@@ -491,6 +493,7 @@ def _identity(database: Path) -> tuple[int, int, int] | None:
 
 
 def _close(con: duckdb.DuckDBPyConnection) -> None:
+    import duckdb
 
     # A query may still be running in another thread; then the connection cannot be closed.
     with suppress(duckdb.Error):

@@ -26,7 +26,7 @@ steps.py          the steps that the first versions of several methods share
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -35,6 +35,8 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.extensions import extension, known_extensions
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config, MemberConfig
     from debatebench.judges.base import Judgment, Seat, Transcript
@@ -81,22 +83,21 @@ def recorded_method(name: str) -> str:
 def find_method(name: str) -> Method | None:
     """The judge method or baseline that a run recorded by that name, our own or a package's; None if there is none."""
     name = recorded_method(name)
-    if (own := _own_method(name)) is not None:
-        return own
+    if (module := _own_module(name)) is not None:
+        methods: Mapping[str, Method] = getattr(module, "METHODS", {})
+        return methods[name] if name in methods else cast("Method", module.METHOD)
     from debatebench.judges.deliberation import Method
 
     return extension("judge_methods", name, Method)
 
 
 @cache
-def _own_method(name: str) -> Method | None:
-    """The method of that name that comes with debatebench."""
+def _own_module(name: str) -> ModuleType | None:
+    """Where the method of that name is, if it comes with debatebench."""
     for module, names in (("pipeline", (*METHODS, *CHECKS)), ("baselines", BASELINES)):
         if name in names:
-            methods: dict[str, Method] = import_module(f"{__name__}.{module}").METHODS
-            if name in methods:
-                return methods[name]
-            return cast("Method", import_module(f"{__name__}.{name.removesuffix('_v1')}").METHOD)
+            found = import_module(f"{__name__}.{module}")
+            return found if name in found.METHODS else import_module(f"{__name__}.{name.removesuffix('_v1')}")
     return None
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import columns_of_all
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True, slots=True)

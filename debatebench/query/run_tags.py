@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import check_known_run
+
+if TYPE_CHECKING:
+    import duckdb
 
 NO_RUNS = (
     "The warehouse contains no runs yet: `debatebench run` plays one, and `debatebench land` adds the journals and "

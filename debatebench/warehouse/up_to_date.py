@@ -7,19 +7,23 @@ without DuckDB that it has nothing to do. The note decides nothing else, and may
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-import duckdb
-
-from debatebench.query.safe_query import open_for_query
 from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import write_atomically
-from debatebench.shared.workspace import Workspace, packaged
-from debatebench.transform.build_state import inputs_sha256, is_current, read_builds, relations
-from debatebench.transform.project import Project
+from debatebench.shared.workspace import packaged
+from debatebench.transform.build_state import inputs_sha256, is_current
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import duckdb
+
+    from debatebench.shared.workspace import Workspace
+    from debatebench.transform.project import Project
 
 _MACRO = re.compile(r"^  - name: (\w+)$", re.MULTILINE)
 """An entry of `macros` in a file of sql/macros."""
@@ -73,6 +77,8 @@ def check_fits(
 @contextmanager
 def _opened(database: Path, con: duckdb.DuckDBPyConnection | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """The connection `con`, else one that is closed at the end of the block."""
+    from debatebench.query.safe_query import open_for_query
+
     if con is not None:
         yield con
         return
@@ -82,6 +88,8 @@ def _opened(database: Path, con: duckdb.DuckDBPyConnection | None) -> Iterator[d
 
 def _was_built(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether a build made this file; another program may have, and what it holds can be queried too."""
+    from debatebench.transform.build_state import read_builds
+
     return bool(read_builds(con))
 
 
@@ -90,6 +98,8 @@ def _lacks_models(con: duckdb.DuckDBPyConnection, workspace: Workspace) -> bool:
 
     One of the workspace that is not built yet, or cannot be, does not keep the others from being read.
     """
+    from debatebench.transform.build_state import relations
+
     files = workspace.files("sql", "**/*")
     ours = {PurePosixPath(path): file for path, file in files.items() if file.is_relative_to(packaged("sql"))}
     wanted = {f"{path.parts[0]}.{path.stem}" for path in ours if path.suffix in (".sql", ".csv") and path.parts[1:]}
