@@ -414,7 +414,6 @@ def _print_flipped(comparison: Comparison, show_all: bool, output: Format) -> No
 
 
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
-
     return {
         "setting": item["setting"],
         "state": item["state"],

@@ -360,7 +360,6 @@ def _print_leaderboard(diff: ModelDiff, standings: Sequence[Standing], output: F
 
 
 def _print_diff_json(diff: ModelDiff) -> None:
-
     value = asdict(diff)
     value["differing_rows"] = diff.differing_rows
     for run, counts in zip(value["runs"], diff.runs, strict=True):

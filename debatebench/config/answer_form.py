@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ class AnswerForm:
     that are equal.
     """
 
-    dimensions: Mapping[str, DimensionConfig]
+    dimensions: Mapping[str, DimensionConfig] = field(hash=False)
     positions: tuple[str, ...] = TWO_SIDES
     declares_winner: bool = False
     allows_tie: bool = True
@@ -54,11 +53,28 @@ class AnswerForm:
     def schema(self) -> Mapping[str, Any]:
         """The JSON schema: every key is required, no other is allowed, each score is within its scale.
 
-        Equal forms give the same object, which nobody changes.
-        The schema is part of the request's identity; providers get it as `sent_schema` writes it, without bounds.
+        Equal forms give the same object, which nobody changes. It is part of the request's identity; providers get it
+        as `sent_schema` writes it, without bounds.
         """
-        scales = tuple((name, d.is_integer, d.ends, d.step) for name, d in self.dimensions.items())
-        return _schema(scales, self.positions, self.declares_winner, self.allows_tie, self.reasoned)
+        return _schema_of(self, tuple(self.dimensions))
+
+    def made_schema(self) -> dict[str, Any]:
+        """`schema`, made anew."""
+        properties: dict[str, Any] = {}
+        if self.dimensions:
+            scores = {name: _score_schema(dimension) for name, dimension in self.dimensions.items()}
+            properties["scores"] = _closed(dict.fromkeys(self.positions, _closed(scores)))
+        if self.declares_winner:
+            properties["winner"] = self._winner_schema()
+        if self.reasoned:
+            properties["reasons"] = _closed({name: {"type": "string"} for name in self.reasoned})
+        return _closed(properties)
+
+    def _winner_schema(self) -> dict[str, Any]:
+        if not self.is_of_teams:
+            return {"type": "string", "enum": ["pro", "con", *(["tie"] if self.allows_tie else [])]}
+        team = {"type": "string", "enum": list(self.positions)}
+        return {"type": "array", "items": team, "minItems": 1, "maxItems": self.most_winners}
 
     def shape(self) -> str:
         """The object with the allowed values in angle brackets, as prompts show it."""
@@ -81,42 +97,19 @@ class AnswerForm:
         return f"<{_either(('pro', 'con', 'tie') if self.allows_tie else ('pro', 'con'))}>"
 
 
-_Scale = tuple[str, bool, tuple[int | float, int | float], Decimal | None]
-
-
-# Panels ask for few kinds of answers, in thousands of requests.
+# Panels ask for few kinds of answers, in thousands of requests. Forms that differ only in the order of their dimensions
+# are equal, but their schemas are not.
 @lru_cache(maxsize=64)
-def _schema(
-    scales: tuple[_Scale, ...],
-    positions: tuple[str, ...],
-    declares_winner: bool,
-    allows_tie: bool,
-    reasoned: tuple[str, ...],
-) -> Mapping[str, Any]:
-    properties: dict[str, Any] = {}
-    if scales:
-        scores = {name: _score_schema(is_integer, ends, step) for name, is_integer, ends, step in scales}
-        properties["scores"] = _closed(dict.fromkeys(positions, _closed(scores)))
-    if declares_winner:
-        properties["winner"] = _winner_schema(positions, allows_tie=allows_tie)
-    if reasoned:
-        properties["reasons"] = _closed({name: {"type": "string"} for name in reasoned})
-    return _closed(properties)
+def _schema_of(form: AnswerForm, _order: tuple[str, ...]) -> Mapping[str, Any]:
+    return form.made_schema()
 
 
-def _winner_schema(positions: tuple[str, ...], *, allows_tie: bool) -> dict[str, Any]:
-    if positions[0] not in BP_POSITIONS:
-        return {"type": "string", "enum": ["pro", "con", *(["tie"] if allows_tie else [])]}
-    team = {"type": "string", "enum": list(positions)}
-    return {"type": "array", "items": team, "minItems": 1, "maxItems": 2 if allows_tie else 1}
-
-
-def _score_schema(is_integer: bool, ends: tuple[int | float, int | float], step: Decimal | None) -> dict[str, Any]:
+def _score_schema(dimension: DimensionConfig) -> dict[str, Any]:
     return {
-        "type": "integer" if is_integer else "number",
-        "minimum": ends[0],
-        "maximum": ends[1],
-        **({} if step in (None, 1) else {"multipleOf": float(step)}),
+        "type": "integer" if dimension.is_integer else "number",
+        "minimum": dimension.ends[0],
+        "maximum": dimension.ends[1],
+        **({} if dimension.step in (None, 1) else {"multipleOf": float(dimension.scores.step)}),
     }
 
 

@@ -165,7 +165,6 @@ class _Priced:
 
 
 def _members(plan: Plan, index: _Index, price_of: Callable[[MemberConfig], Pricing | None]) -> dict[Member, _Priced]:
-
     found = {}
     for role, members in (("debater", plan.debaters), ("judge", plan.judges)):
         for member in members:

@@ -62,7 +62,6 @@ def _openai_compatible(member: MemberConfig, environ: Mapping[str, str] | None) 
 
 
 def _simulated(member: MemberConfig, environ: Mapping[str, str] | None) -> Provider:
-
     return Simulated(member.pricing) if environ is None else Simulated.of(member)
 
 

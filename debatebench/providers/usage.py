@@ -45,19 +45,8 @@ _WRITTEN_BESIDE = {"cachecreationinputtoken", "cachewriteinputtoken"}
 _READ_WITHIN = {"cachedtoken", "cachedcontenttoken", "cachereadtoken", "promptcachehittoken"}
 _WRITTEN_WITHIN = {"cachewritetoken", "cachecreationtoken", "cachedcreationtoken"}
 _REASONING = {"reasoningtoken", "thoughtstoken", "thinkingtoken"}
-_USUAL_HALVES = dict.fromkeys(("prompttoken", "completiontoken", "totaltoken")).keys()
+_USUAL = dict.fromkeys(("prompttoken", "completiontoken", "totaltoken")).keys()
 _THREE_NUMBERS = [int, int, int]
-_BESIDE_HALVES = (
-    (_HALVES - _USUAL_HALVES)
-    | {f"{half}sdetail" for half in _HALVES}
-    | _READ_BESIDE
-    | _WRITTEN_BESIDE
-    | _READ_WITHIN
-    | _WRITTEN_WITHIN
-    | _REASONING
-    | {"promptcachemisstoken", "tooluseprompttoken"}
-)
-"""All that is read beside the usual three counts."""
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
@@ -145,13 +134,13 @@ def _read(counts: dict[str, Any], *, is_generated: bool) -> Usage:
 
 
 def _halves_alone(usage: _Named) -> tuple[int, int, int] | None:
-    """Prompt, completion and total where each is told once, as it can be, and nothing else is counted.
+    """Prompt, completion and total where each is told once, as it can be, and nothing else is told.
 
     Most replies are so, and reading all that others tell takes four times as long.
     """
-    if not (usage.keys() >= _USUAL_HALVES and usage.keys().isdisjoint(_BESIDE_HALVES)):
+    if usage.keys() != _USUAL:
         return None
-    told = [count for name in _USUAL_HALVES for count in usage[name]]
+    told = [count for name in _USUAL for count in usage[name]]
     if [type(count) for count in told] != _THREE_NUMBERS:
         return None
     prompt, completion, total = told

@@ -71,6 +71,5 @@ def find_attacked(con: duckdb.DuckDBPyConnection, debate_id: str, run_tag: str |
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-
     found = run_query(con, sql, parameters, limit=None)
     return found.dicts()

@@ -112,7 +112,6 @@ class StoredDebate(dict[str, Any]):
         return debate_text(self)
 
     def _repr_html_(self) -> str:
-
         return f"<pre>{escape(debate_text(self))}</pre>"
 
 
@@ -180,7 +179,6 @@ def debate_text(debate: dict[str, Any]) -> str:
 
 
 def _heading(debate: dict[str, Any]) -> list[str]:
-
     lines = [debate["motion"], "", *(f"{name:<8}  {value}" for name, value in facts_of(debate))]
     slide = ["", "Info slide:", "", _quoted(debate["info_slide"])] if debate["info_slide"] else []
     return [*map(visible, lines), *slide]
@@ -232,7 +230,6 @@ def _quoted(text: str) -> str:
 
 
 def _speeches(turns: list[dict[str, Any]]) -> list[str]:
-
     lines = []
     for turn in turns:
         mark = " (altered by the attack)" if turn.get("is_attacked") else ""

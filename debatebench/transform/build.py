@@ -131,7 +131,6 @@ def build(
 
 
 def _keeps_contract(con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str]) -> bool:
-
     return not contract_breaches(con, model, columns)
 
 

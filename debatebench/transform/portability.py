@@ -95,12 +95,10 @@ def _class(*names: str) -> Callable[[exp.Expr], bool]:
 
 
 def _is_unknown(node: exp.Expr) -> bool:
-
     return node.type is None or node.is_type(exp.DType.UNKNOWN)
 
 
 def _divides_decimals(node: exp.Expr) -> bool:
-
     sides = (node.this, node.expression) if isinstance(node, exp.Div) else ()
     return bool(sides) and not any(side.is_type(exp.DType.DOUBLE, exp.DType.FLOAT) for side in sides)
 
@@ -114,12 +112,10 @@ def _counts_something(node: exp.Expr) -> bool:
 
 
 def _subscripts(node: exp.Expr) -> bool:
-
     return isinstance(node, exp.Bracket) and not (node.expressions[0].is_string and not is_list(node.this))
 
 
 def _may_be_empty(node: exp.Expr) -> bool:
-
     if not isinstance(node, exp.GenerateSeries):
         return False
     ends = (node.args.get("start"), node.args.get("end"))
@@ -127,33 +123,28 @@ def _may_be_empty(node: exp.Expr) -> bool:
 
 
 def _means_decimals(node: exp.Expr) -> bool:
-
     return isinstance(node, exp.Avg) and node.this.is_type(exp.DType.DECIMAL, *exp.DataType.INTEGER_TYPES)
 
 
 def _rounds(node: exp.Expr) -> bool:
-
     if not isinstance(node, exp.Cast) or not node.to.is_type(*exp.DataType.INTEGER_TYPES):
         return False
     return bool(node.this.is_type(exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL))
 
 
 def _reads_json(node: exp.Expr) -> bool:
-
     return isinstance(node, exp.Cast) and bool(
         node.to.is_type(*exp.DataType.NESTED_TYPES) and node.this.is_type("json")
     )
 
 
 def _computes_a_path(node: exp.Expr) -> bool:
-
     return isinstance(node, exp.JSONExtractScalar | exp.JSONExtract) and not isinstance(
         node.expression, exp.JSONPath | exp.Literal
     )
 
 
 def _has_an_index(node: exp.Expr) -> bool:
-
     return isinstance(node, exp.Lambda) and len(node.expressions) > 1
 
 

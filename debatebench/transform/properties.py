@@ -609,7 +609,6 @@ def _short(value: Any) -> str:
 
 
 def _read_yaml(file: Path, content: bytes) -> Yaml:
-
     try:
         return read_yaml(content, largest=_LARGEST_FILE, deepest=_DEEPEST_NESTING)
     except YamlError as error:

@@ -123,7 +123,6 @@ class StoredViews:
         return sorted(name for name in set(names) if name in self._definitions)
 
     def _make(self, name: str) -> None:
-
         if name in self._made:
             return
         for read in self._reads[name]:

@@ -107,7 +107,6 @@ def typed_models(project: Project, names: Iterable[str]) -> Iterator[TypedModel]
 
 
 def _text(each: TypedModel, dialect: str) -> str:
-
     head = [f"-- {each.model.name} for {dialect}. {ENGINES[dialect]}"]
     try:
         if dialect in _AS_SPARK:
@@ -152,7 +151,6 @@ def portability_results(project: Project, names: Iterable[str]) -> list[TestResu
 
 
 def _difference(each: TypedModel) -> dict[str, object]:
-
     try:
         found = findings(typed_query(each.query, each.columns, each.returns), each.returns)
         spark_query(each.query, "{}.{}".format, each.columns, each.returns)

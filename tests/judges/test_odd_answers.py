@@ -590,3 +590,9 @@ def test_a_hostile_text_of_100_kb_takes_less_than_a_second_of_the_processor(text
 def test_exact_decimals_survive_a_repair() -> None:
     form = AnswerForm({"logic": DimensionConfig(min="0.1", max=5)}, ("pro",))
     assert read('{"pro": {"logic": 0.1,},}', form).scores == {"pro": {"logic": Decimal("0.1")}}
+
+
+def test_a_schema_has_the_dimensions_in_the_order_of_its_form() -> None:
+    for names in (["logic", "clash"], ["clash", "logic"]):
+        schema = AnswerForm(dict.fromkeys(names, SCALE), ("pro",)).schema()
+        assert list(schema["properties"]["scores"]["properties"]["pro"]["properties"]) == names

@@ -125,7 +125,6 @@ def _jsonl(file: Path) -> Iterator[VerdictRow]:
 
 
 def _parquet(file: Path) -> Iterator[VerdictRow]:
-
     with closing(duckdb.connect()) as con:
         try:
             con.execute("select * from read_parquet(?, hive_partitioning = false)", [glob.escape(str(file))])

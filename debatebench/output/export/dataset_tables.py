@@ -72,7 +72,6 @@ def _exported(con: duckdb.DuckDBPyConnection, relation: str, alias: str, columns
 
 
 def _parsed(type_: str) -> Any:
-
     return duckdb.sqltype(type_)
 
 

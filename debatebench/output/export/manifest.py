@@ -130,7 +130,6 @@ def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Content
 
 
 def _warehouse(snapshot: Snapshot) -> WarehouseState:
-
     landings = snapshot.con.execute(
         "select run_tag, source, content_sha256 from warehouse.meta.landings "
         "where list_contains(?::varchar[], run_tag) order by run_tag",

@@ -444,11 +444,11 @@ class _List:
             *rows, strict=True
         )
         (pro_scores, con_scores, costs, tokens, expected, created, source_runs, sources, trials, flags) = rest
-        for number, (source, source_run) in enumerate(zip(sources, source_runs, strict=True), len(self.ids)):
+        for place, (source, source_run) in enumerate(zip(sources, source_runs, strict=True), len(self.ids)):
             if source is not None:
-                self._source_ids[number] = source
+                self._source_ids[place] = source
                 if source_run in self._tags:
-                    self._linked.add(number)
+                    self._linked.add(place)
         self.ids += ids
         both = self._debaters.of_known(chain.from_iterable(zip(pro, con, strict=True)))
         self._pro += both[::2]
@@ -470,22 +470,22 @@ class _List:
         for column, each in zip(self._plain.values(), plain, strict=True):
             column += each
 
-    def has_source(self, number: int) -> bool:
+    def has_source(self, place: int) -> bool:
         """Whether the speeches of a debate are those of another run of the site."""
-        return number in self._linked
+        return place in self._linked
 
-    def add_details(self, number: int, own: Mapping[str, list[Row]]) -> None:
+    def add_details(self, place: int, own: Mapping[str, list[Row]]) -> None:
         """Add what follows from the rows of a debate: its panel, votes, weaknesses, teams and people."""
         votes = [(row[3], row[4]) for row in own["verdicts"] if row[3] is not None]
         self._panels.add((tuple([voter for voter, _ in votes]),))
         self._votes.append("".join([vote for _, vote in votes]))
         self._weaknesses.add((tuple(row[1:] for row in own["weaknesses"]) or None,))
         if own["people"]:
-            self._people[number] = len(own["people"])
+            self._people[place] = len(own["people"])
         if own["seats"]:
-            self._teams[number] = self._debaters.of_known(row[3] for row in own["seats"])
+            self._teams[place] = self._debaters.of_known(row[3] for row in own["seats"])
             if first := [row[1] for row in own["seats"] if row[8]]:
-                self._first_teams[number] = " and ".join(first)
+                self._first_teams[place] = " and ".join(first)
 
     def columns(self) -> dict[str, Any]:
         coded = {name: codes.column() for name, codes in self._coded.items()}

@@ -57,7 +57,6 @@ class OutputColumns(Generic[T]):
         return {name: self.merged(found) for name, found in sides.items()}
 
     def _selected(self, select: exp.Select, ctes: Mapping[str, Columns[T]]) -> dict[str, T]:
-
         sources = _Sources(self, select, ctes)
         found: dict[str, T] = {}
 
@@ -99,7 +98,6 @@ class _Sources(Generic[T]):
                 self.shared |= {name.name.lower() for name in join.args.get("using") or ()}
 
     def _of(self, source: exp.Expr, ctes: Mapping[str, Columns[T]]) -> Columns[T]:
-
         if source.args.get("pivots"):
             return {}
         if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):

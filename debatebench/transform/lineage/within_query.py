@@ -103,7 +103,6 @@ class Trace:
         return self._done[key]
 
     def _column(self, scope: Scope, column: str) -> LineageNode:
-
         query, inner = scope.expression, scope.sources.get("")
         if isinstance(query, exp.SetOperation):
             return self._united(scope, column)

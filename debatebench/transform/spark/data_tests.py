@@ -107,7 +107,6 @@ class _Tests:
         return replace(result, **found, seconds=perf_counter() - started)
 
     def _rows(self, sql: str, reads: list[str], file: Path) -> list[Any]:
-
         rows = self.queries.rows(sql, reads, (), file)
         try:
             return list(rows.collect())

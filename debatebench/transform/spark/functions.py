@@ -87,5 +87,4 @@ def spark_type(data_type: str) -> str:
 
 
 def _type(data_type: str) -> exp.DataType:
-
     return exp.DataType.build(data_type, dialect="duckdb")

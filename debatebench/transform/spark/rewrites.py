@@ -48,12 +48,10 @@ def spark(text: str, **parts: exp.Expr | None) -> exp.Expr:
 
 @cache
 def _template(text: str) -> exp.Expr:
-
     return sqlglot.parse_one(text, dialect="spark")
 
 
 def _spark_type(data_type: exp.DataType | None) -> exp.DataType:
-
     is_known = data_type is not None and not data_type.is_type(exp.DType.UNKNOWN, exp.DType.NULL)
     return data_type.copy() if is_known and data_type else exp.DataType.build("double")
 
@@ -81,7 +79,6 @@ def _is_real(node: exp.Expr) -> bool:
 
 
 def _as_double(node: exp.Expr) -> exp.Expr:
-
     if isinstance(node, exp.Cast) and node.to.is_type("double"):
         return node.copy()
     return exp.cast(node.copy(), "double")
@@ -496,7 +493,6 @@ def select(node: exp.Select) -> exp.Expr:
 
 
 def _is_moved(node: exp.Expr) -> bool:
-
     return isinstance(node, exp.Window | exp.Column)
 
 
@@ -553,7 +549,6 @@ def not_a_number(node: exp.IsNan) -> exp.Expr:
 
 @cache
 def _by_class() -> dict[type[exp.Expr], Rewrite]:
-
     return {
         exp.Div: division,
         exp.Length: length,

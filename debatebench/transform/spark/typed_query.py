@@ -55,7 +55,6 @@ def _with_lists(query: exp.Query) -> exp.Query:
 
 @cache
 def _type(data_type: str) -> exp.DataType:
-
     return exp.DataType.build(data_type, dialect="duckdb")
 
 
@@ -118,7 +117,6 @@ def _integers(annotator: TypeAnnotator, node: exp.Expr) -> None:
 
 
 def _bracket(annotator: TypeAnnotator, node: exp.Bracket) -> None:
-
     if node.this.is_type(exp.DType.MAP) and node.this.type and len(node.this.type.expressions) == 2:
         annotator._set_type(node, node.this.type.expressions[1])
     else:
@@ -131,7 +129,6 @@ def _filter(annotator: TypeAnnotator, node: exp.ArrayFilter) -> None:
 
 
 def _transform(annotator: TypeAnnotator, node: exp.Transform) -> None:
-
     _bind(annotator, node)
     body = node.expression.this
     if body.type is not None and not body.is_type(exp.DType.UNKNOWN):
@@ -182,7 +179,6 @@ def _of_list_function(call: exp.Anonymous) -> exp.DataType | None:
 
 
 def _summed(item: exp.DataType | None) -> exp.DataType | None:
-
     if item is None:
         return None
     if item.is_type(*exp.DataType.INTEGER_TYPES, exp.DType.BOOLEAN):
