@@ -259,9 +259,7 @@ class DurableCalls:
                 and (mend := needed_change(call.member, failure))
                 and self._policy.failures_in_a_row
             ):
-                said = (
-                    f"The first request to '{call.member.id}' was rejected, and the run stopped before it sent others"
-                )
+                said = f"The first request to '{call.member.id}' was rejected, so the run stopped"
                 self._stop_for(f"{said}: {failure} {mend}")
             raise
         self._failures.pop(call.member.id, None)

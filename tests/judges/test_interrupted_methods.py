@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import debatebench, debatebench_here
-from fake_provider import Behaviour, FakeProvider, Received, answer, delayed, status
+from fake_provider import Behaviour, FakeProvider, Received, answer, status
 from judging import (
     KEY,
     PLAYED,
@@ -54,15 +54,18 @@ def test_a_run_that_is_killed_at_ten_moments_buys_every_answer_once_and_has_the_
         assert judge(calm, "judged", "--judge-method", method, "--no-build").code == 0
         calls = len(server.requests)
     assert calls == 2 * (debates["two_sided"] * calls_of(method, 5, 2) + calls_of(method, 8, 4))
-    with FakeProvider(lambda received: delayed(0.01, method_answer(received))) as server:
+    with FakeProvider(method_answer) as server:
         killed = stored_workspace(tmp_path / "killed", server.url, judges=2, **debates)
         for _ in range(kills):
+            asked = len(server.requests) + draw.randint(1, max(calls // 14, 2))
+            server.hold(asked)
             process = start_judging(
                 killed, "judged", "--judge-method", method, "--concurrency", str(at_once), "--no-build"
             )
-            assert wait_until_asked(server, process, len(server.requests) + draw.randint(1, max(calls // 14, 2)))
+            assert wait_until_asked(server, process, asked)
             process.send_signal(signal.SIGKILL)
             process.communicate()
+            server.release()
         server.wait_until_idle()
         assert judge(killed, "judged", "--judge-method", method, "--no-build").code == 0
         questions = Counter(received.body for received in server.requests)

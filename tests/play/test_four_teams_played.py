@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from fake_provider import FakeProvider, Received, answer, delayed
+from fake_provider import FakeProvider, Received, answer
 from started_run import start, wait_until_asked
 from tournament import good_answers, is_judge, play, write_workspace
 from whole_marts import landed
@@ -135,13 +135,16 @@ def test_a_team_that_refuses_voids_the_debate_and_its_side_is_named(tmp_path: Pa
 
 def test_a_run_that_is_killed_ten_times_has_the_journal_and_the_rows_of_a_calm_one(tmp_path: Path, calm: Path):
     draw = random.Random(34)
-    with FakeProvider(lambda received: delayed(0.01, good_answers(received))) as server:
+    with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server, debaters=8)
         for _ in range(KILLS):
+            asked = len(server.requests) + draw.randint(1, CALLS // KILLS - SLOTS)
+            server.hold(asked)
             process = start(root, *FORMAT, "--concurrency", str(SLOTS), "--no-build")
-            assert wait_until_asked(server, process, len(server.requests) + draw.randint(1, CALLS // KILLS - SLOTS))
+            assert wait_until_asked(server, process, asked)
             process.send_signal(signal.SIGKILL)
             process.communicate()
+            server.release()
         done = play(root, "--concurrency", str(SLOTS), "--no-build")
         assert done.code == 0, done.err
         questions = Counter(received.body for received in server.requests)

@@ -406,15 +406,18 @@ def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight
 ):
     slots = 4
     draw = random.Random(7)
-    with FakeProvider(lambda received: delayed(0.01, good_answers(received))) as server:
+    with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
         kills = 0
         while True:
+            asked = len(server.requests) + draw.randint(1, 12)
+            server.hold(asked)
             process = start(root, "--no-build", "--concurrency", str(slots))
-            if not wait_until_asked(server, process, len(server.requests) + draw.randint(1, 12)):
+            if not wait_until_asked(server, process, asked):
                 break
             process.send_signal(signal.SIGKILL)
             process.communicate()
+            server.release()
             kills += 1
         _, err = process.communicate()
         assert process.returncode == 0, err
@@ -428,11 +431,13 @@ def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight
 
 
 def test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130(tmp_path: Path, undisturbed_marts: Marts):
-    with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
+    with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
+        server.hold(20)
         process = start(root, "--concurrency", "3")
-        assert wait_until_asked(server, process, 20)
+        assert wait_until_asked(server, process, 22)
         process.send_signal(signal.SIGINT)
+        server.release()
         _, err = process.communicate()
         assert process.returncode == 130
         assert "was interrupted" in err
@@ -458,13 +463,15 @@ def test_a_second_interrupt_leaves_at_once(tmp_path: Path):
 
 
 def test_a_second_runner_of_the_same_tag_makes_no_call(tmp_path: Path):
-    with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
+    with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
+        server.hold(1)
         first = start(root, "--concurrency", "1", "--no-build")
         assert wait_until_asked(server, first, 2)
         second = play(root, "--no-build")
         assert second.code == 4
         assert "Another process is playing run" in second.error_line
+        server.release()
         first.communicate()
         assert first.returncode == 0
         assert len(server.requests) == CALLS
@@ -515,11 +522,13 @@ def test_requests_are_never_more_than_the_limit_and_intents_come_first(tmp_path:
 
 
 def test_a_run_goes_on_under_other_limits(tmp_path: Path, undisturbed_rows: Marts):
-    with FakeProvider(lambda received: delayed(0.02, good_answers(received))) as server:
+    with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
+        server.hold(10)
         process = start(root, "--concurrency", "6", "--no-build")
-        assert wait_until_asked(server, process, 10)
+        assert wait_until_asked(server, process, 12)
         process.send_signal(signal.SIGINT)
+        server.release()
         process.communicate()
         assert process.returncode == 130
         assert server.most_in_flight > 1
@@ -578,8 +587,9 @@ def test_an_interrupt_says_how_to_leave_at_once(tmp_path: Path):
 
 
 def test_a_run_in_the_background_does_not_hear_the_interrupts_that_it_was_told_to_ignore(tmp_path: Path):
-    with FakeProvider(lambda received: delayed(0.02, good_answers(received))) as server:
+    with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
+        server.hold(5)
         command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny", "--no-build"]
         process = subprocess.Popen(
             ["bash", "-c", f"trap '' INT; exec {shlex.join(command)}"],
@@ -588,21 +598,24 @@ def test_a_run_in_the_background_does_not_hear_the_interrupts_that_it_was_told_t
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert wait_until_asked(server, process, 5)
+        assert wait_until_asked(server, process, 6)
         process.send_signal(signal.SIGINT)
+        server.release()
         _, err = process.communicate()
         assert process.returncode == 0, err
         assert len(server.requests) == CALLS
 
 
 def test_why_a_run_broke_off_matters_more_than_why_it_was_not_landed(tmp_path: Path):
-    with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
+    with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server, is_built=False)
+        server.hold(20)
         (root / "warehouse").mkdir()
         (root / "warehouse" / "debatebench.duckdb").write_bytes(b"no database at all")
         process = start(root, "--concurrency", "3")
-        assert wait_until_asked(server, process, 20)
+        assert wait_until_asked(server, process, 21)
         process.send_signal(signal.SIGINT)
+        server.release()
         _, err = process.communicate()
     assert process.returncode == 130
     assert "Run 'tiny' was not landed: The warehouse" in err

@@ -99,6 +99,8 @@ class FakeProvider:
         self.most_in_flight = 0
         self.catalogue: bytes | None = None
         self.catalogue_reads = 0
+        self._answered = float("inf")
+        self._goes_on = threading.Event()
 
     @property
     def port(self) -> int:
@@ -118,9 +120,20 @@ class FakeProvider:
         self._server.shutdown()
         self._thread.join()
         self._server.hang_up_everybody()
+        self.release()
         self._server.server_close()
         if self.errors and error is None:
             raise RuntimeError("the script of the fake provider failed") from self.errors[0]
+
+    def hold(self, count: int) -> None:
+        """Answer `count` requests in all, and let the later ones wait until `release`: no run can end before."""
+        self._goes_on.clear()
+        self._answered = count
+
+    def release(self) -> None:
+        """Answer every request from now on, also those that have waited."""
+        self._answered = float("inf")
+        self._goes_on.set()
 
     def wait_until_idle(self) -> None:
         """Wait until every client has hung up, so that whatever a client that died had sent is recorded."""
@@ -144,6 +157,8 @@ class FakeProvider:
             self.in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
+            if received.number >= self._answered:
+                self._goes_on.wait()
             wire = Wire(received, sock, self._server.closing)
             self._behaviour(received)(wire)
             return not wire.is_done

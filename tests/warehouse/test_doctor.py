@@ -125,13 +125,15 @@ def test_a_process_that_died_leaves_ambiguous_calls_and_missing_debates(tmp_path
 
 def killed_in(folder: Path, *requests: int) -> Path:
     """A run that was killed whenever the server had received so many requests, and then played to its end."""
-    with FakeProvider(lambda received: delayed(0.1, good_answers(received))) as server:
+    with FakeProvider(good_answers) as server:
         root = write_workspace(folder, server, is_built=False)
         for count in requests:
+            server.hold(count - 1)
             process = start(root, "--concurrency", "3", "--no-build")
             assert wait_until_asked(server, process, count)
             process.send_signal(signal.SIGKILL)
             process.communicate()
+            server.release()
         assert play(root, "--no-build").code == 0
     return root
 
