@@ -85,7 +85,7 @@ def _judge(
     retry_failed: bool,
     is_probing: bool,
 ) -> None:
-    workspace, stated = workspace_of(context), set(stated_options(context))
+    workspace, stated = workspace_of(context), stated_options(context)
     debates = options.selected_debates
     wanted = options.plan_options(
         selected_debates=None if debates is None else opt.ids_in(debates),

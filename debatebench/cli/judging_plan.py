@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note
@@ -21,11 +21,24 @@ if TYPE_CHECKING:
 
 # With one of these options judges are asked beside baselines.
 _OF_JUDGES = {"selected_judges", "judges_path", "judge_prompt", "judge_method", "panel_size"}
+# These say how judges are asked, and mean nothing to a baseline.
+_ABOUT_JUDGES = {"balanced_judges", "allow_judge_overlap", "swap_order"}
 
 
-def panel_of(size: int | None, baselines: Sequence[str] | None, given: set[str]) -> int | None:
-    """The size of the panel: no judge is asked beside baselines unless an option chooses judges."""
-    return 0 if baselines and not given & _OF_JUDGES else size
+def panel_of(size: int | None, baselines: Sequence[str] | None, given: Mapping[str, str]) -> int | None:
+    """The size of the panel: no judge is asked beside baselines unless an option chooses judges.
+
+    `given` are the stated options, as they are written. Raises `UsageError` for one that is about judges without any.
+    """
+    if not baselines or given.keys() & _OF_JUDGES:
+        return size
+    for name, written in given.items():
+        if name in _ABOUT_JUDGES:
+            raise UsageError(
+                f"{written} is about judges, and --baseline asks none unless an option chooses them: --judge, "
+                "--judges-path, --judge-method, --judge-prompt or --panel-size. Add one, or leave it out."
+            )
+    return 0
 
 
 def planned_judging(

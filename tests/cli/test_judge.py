@@ -241,6 +241,8 @@ def test_a_run_that_played_its_debates_can_be_judged_and_rates_nobody_twice(copi
         (("nothing", "--as", "judged"), "No run 'nothing' in the warehouse. Known: stored."),
         (("stored", "--as", "stored"), "'stored' is already the tag of an import; choose another --as."),
         (("stored", "--as", "j", "--baseline", "coin"), "No baseline 'coin'. Known: always_pro, always_con,"),
+        (("stored", "--as", "j", "--baseline", "longest", "--swap-order"), "--swap-order is about judges, and"),
+        (("stored", "--as", "j", "--baseline", "longest", "--random-judges"), "--random-judges is about judges, and"),
         (("stored", "--as", "j", "--judge", "judge-7"), "No judge 'judge-7'. Known: judge-0, judge-1."),
         (("stored", "--as", "j", "--judge-method", "vibes"), "no judge method 'vibes'. Known: direct, whole_debate,"),
         (("stored", "--as", "j", "--judge-method", "longest"), "'longest' is a baseline"),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debatebench.output.export.names import Names
+from debatebench.output.export.pseudonyms import PSEUDONYM
 
 PEOPLE = {
     "Ann": "annotator-00000001",
@@ -92,7 +93,11 @@ def test_a_text_without_letters_of_names_stays_as_it_was(text: str) -> None:
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.text())
-def test_any_names_and_any_text_can_be_read(names: list[str], text: str) -> None:
+def test_of_any_names_none_is_left_and_what_is_told_stands_in_the_text(names: list[str], text: str) -> None:
     of_all = Names({name: f"annotator-{number:08x}" for number, name in enumerate(names)})
-    list(of_all.left_in(of_all.without(f"{text} {' '.join(names)}")))
-    list(of_all.named_in(text))
+    whole = f"{text} {' '.join(names)}"
+    without = of_all.without(whole)
+    rest = PSEUDONYM.sub(" ", without)
+    assert list(of_all.named_in(rest)) == []
+    assert all(words in whole for words, _ in of_all.named_in(whole))
+    assert all(words in rest for words, _ in of_all.left_in(without))
