@@ -42,7 +42,6 @@ from typing import Any, cast
 from debatebench.config.types import MemberConfig
 from debatebench.providers.base import Provider
 from debatebench.providers.profiles import PROFILES
-from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.errors import UsageError
 from debatebench.shared.extensions import extension, known_extensions
 from debatebench.shared.memo import once_each
@@ -62,6 +61,8 @@ def _openai_compatible(member: MemberConfig, environ: Mapping[str, str] | None) 
 
 
 def _simulated(member: MemberConfig, environ: Mapping[str, str] | None) -> Provider:
+    from debatebench.providers.simulated.provider import Simulated
+
     return Simulated(member.pricing) if environ is None else Simulated.of(member)
 
 
