@@ -10,7 +10,7 @@ from debatebench.plan.estimate import CostEstimate
 from debatebench.plan.plan import Plan
 from debatebench.play.budget import Spending
 from debatebench.providers import is_simulated
-from debatebench.query.safe_query import run_query
+from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.formats import Format
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
@@ -171,11 +171,12 @@ def note_cut_speeches(workspace: Workspace, run_tag: str) -> None:
 
     So are answers that broke off, and how many of them were asked for again.
     """
-    for model_id, cut, speeches in run_query(workspace.database, _SPEECHES, {"run_tag": run_tag}, limit=None).rows:
+    params = {"run_tag": run_tag}
+    with open_for_reading(workspace.database) as con:
+        cut_off, broken_off = (run_query(con, sql, params, limit=None).rows for sql in (_SPEECHES, _BROKEN_OFF))
+    for model_id, cut, speeches in cut_off:
         note(cut_speeches(model_id, cut, speeches))
-    for id_, reason, answers, again in run_query(
-        workspace.database, _BROKEN_OFF, {"run_tag": run_tag}, limit=None
-    ).rows:
+    for id_, reason, answers, again in broken_off:
         were = "was" if again == 1 else "were"
         rest = f" and {were} asked for again" if again == answers else f"; {again:,} of them {were} asked for again"
         note(f"{counted(answers, 'answer')} of '{id_}' broke off at the provider ({reason}){rest}.")

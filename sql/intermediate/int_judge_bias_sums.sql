@@ -17,7 +17,7 @@ measured as (
 ),
 
 -- A kind of bias is a y that should be `neutral` on average, or should not correlate with an x. Each kind has a column of
--- its own, so that a query of one kind adds up only that.
+-- its own, so that all are added up in one pass.
 sums as materialized (
 
     select

@@ -16,7 +16,6 @@ STORED = frozenset(
     {
         "intermediate.int_comparison_differences",
         "intermediate.int_decided_verdicts",
-        "intermediate.int_verdict_comparisons",
         "marts.comparability_verdicts",
         "marts.debate_coherence",
         "marts.debate_comparison",
@@ -31,7 +30,7 @@ STORED = frozenset(
 )
 """Views over all debates that several queries read."""
 
-STORED_FOR_SEVERAL = frozenset({"marts.dimension_contributions", "marts.judge_bias"})
+STORED_FOR_SEVERAL = frozenset({"marts.dimension_contributions"})
 """Views over all debates that a query or two read for each run: for one run, DuckDB is faster with what they select."""
 
 _FEW_DEBATES, _MOST_OF_FEW = 10_000, 100_000
