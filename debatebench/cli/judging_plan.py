@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note
+from debatebench.cli.playing_options import CHOOSE_JUDGES, CHOOSE_JUDGES_TEXT
 from debatebench.judges import load_prompts
 from debatebench.shared.errors import UsageError
 from debatebench.shared.version import git_commit
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.shared.records import Topic
     from debatebench.shared.workspace import Workspace
 
-# With one of these options judges are asked beside baselines.
-_OF_JUDGES = {"selected_judges", "judges_path", "judge_prompt", "judge_method", "panel_size"}
 # These say how judges are asked, and mean nothing to a baseline.
 _ABOUT_JUDGES = {"balanced_judges", "allow_judge_overlap", "swap_order"}
 
@@ -30,13 +29,13 @@ def panel_of(size: int | None, baselines: Sequence[str] | None, given: Mapping[s
 
     `given` are the stated options, as they are written. Raises `UsageError` for one that is about judges without any.
     """
-    if not baselines or given.keys() & _OF_JUDGES:
+    if not baselines or given.keys() & CHOOSE_JUDGES.keys():
         return size
     for name, written in given.items():
         if name in _ABOUT_JUDGES:
             raise UsageError(
-                f"{written} is about judges, and --baseline asks none unless an option chooses them: --judge, "
-                "--judges-path, --judge-method, --judge-prompt or --panel-size. Add one, or leave it out."
+                f"{written} is about judges, and --baseline asks none unless an option chooses them: "
+                f"{CHOOSE_JUDGES_TEXT}. Add one of these, or leave {written} out."
             )
     return 0
 

@@ -57,6 +57,18 @@ def ids_in(path: Path) -> tuple[str, ...]:
     return ids
 
 
+CHOOSE_JUDGES = {
+    "selected_judges": "--judge",
+    "judges_path": "--judges-path",
+    "judge_method": "--judge-method",
+    "judge_prompt": "--judge-prompt",
+    "panel_size": "--panel-size",
+}
+"""The options that choose judges: with one of them, judges are asked beside baselines."""
+*_first, _last = CHOOSE_JUDGES.values()
+CHOOSE_JUDGES_TEXT = f"{', '.join(_first)} or {_last}"
+
+
 # --- what is planned --------------------------------------------------------------------------------------------------
 
 
@@ -267,7 +279,7 @@ class StoredOptions(JudgeOptions):
             "--baseline",
             help=f"Judge by this rule, which sends no requests: {', '.join(BASELINES)} (og, oo, cg and co: for four "
             "teams only). Repeatable. Judges are asked beside baselines only if an option chooses them: "
-            "--judge, --judges-path, --judge-method, --judge-prompt or --panel-size.",
+            f"{CHOOSE_JUDGES_TEXT}.",
         ),
     ] = None
 
