@@ -92,8 +92,11 @@ final as (
         count(case when speeches.is_empty then 1 end) as count_empty_speeches,
         count(case when speeches.is_short then 1 end) as count_short_speeches,
         count(case when speeches.is_truncated then 1 end) as count_cut_speeches,
-        count(case when not speeches.is_empty then 1 end)
-        - count(distinct case when not speeches.is_empty then speeches.content end) as count_repeated_speeches,
+        -- By hashes of 64 bits: texts are long, and a debate has few.
+        cast(
+            count(case when not speeches.is_empty then 1 end)
+            - list_unique(list(case when not speeches.is_empty then hash(speeches.content) end)) as bigint
+        ) as count_repeated_speeches,
         count(case when speeches.is_other_script then 1 end) as count_foreign_speeches,
         cast(sum(speeches.characters) as bigint) as characters
 

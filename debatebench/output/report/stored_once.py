@@ -30,9 +30,6 @@ STORED = frozenset(
 )
 """Views over all debates that several queries read."""
 
-STORED_FOR_SEVERAL = frozenset({"marts.dimension_contributions"})
-"""Views over all debates that a query or two read for each run: for one run, DuckDB is faster with what they select."""
-
 _FEW_DEBATES, _MOST_OF_FEW = 10_000, 100_000
 """Up to so many per run, and in all, planning the queries takes longer than storing the rows of every view."""
 
@@ -48,8 +45,7 @@ def stored_once(con: duckdb.DuckDBPyConnection, *, count_runs: int, count_debate
     if count_debates <= min(_FEW_DEBATES * count_runs, _MOST_OF_FEW):
         stored = stored_views(con)
     else:
-        names = STORED | STORED_FOR_SEVERAL if count_runs > 1 else STORED
-        stored = stored_views(con, [names], only=names)
+        stored = stored_views(con, [STORED], only=STORED)
     with stored as views:
         yield StoredOnce(views)
 
