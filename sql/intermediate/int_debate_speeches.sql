@@ -92,7 +92,7 @@ final as (
         count(case when speeches.is_empty then 1 end) as count_empty_speeches,
         count(case when speeches.is_short then 1 end) as count_short_speeches,
         count(case when speeches.is_truncated then 1 end) as count_cut_speeches,
-        -- By hashes of 64 bits: texts are long, and a debate has few.
+        -- Hashes of 64 bits stand for the texts, which are long. A debate has too few for two to be equal by chance.
         cast(
             count(case when not speeches.is_empty then 1 end)
             - list_unique(list(case when not speeches.is_empty then hash(speeches.content) end)) as bigint
